@@ -33,6 +33,7 @@ func TestNamesOfOtherSystems(t *testing.T) {
 	in.must(err)
 	type changed struct{ setting, by string }
 	var rows []string
+	var also [][]string                                          // the commands, for both queues
 	want, numbers := map[string][]changed{}, map[string]string{} // by reason
 	for line := range strings.Lines(table) {
 		cells := strings.Split(line, "|")
@@ -50,6 +51,9 @@ func TestNamesOfOtherSystems(t *testing.T) {
 				args[n] = number
 			}
 			in.says(0, args)
+			if strings.Contains(m[1], "QUEUE") && !strings.HasPrefix(m[1], "processor") {
+				also = append(also, slices.Replace(slices.Clone(args[:len(args)-2]), 2, 3, "all"))
+			}
 			if flag := regexp.MustCompile(`--([a-z-]+) N`).FindStringSubmatch(m[1]); flag != nil {
 				numbers[why] = fmt.Sprintf("%q:%s", strings.ReplaceAll(flag[1], "-", "_"), number)
 			}
@@ -92,6 +96,19 @@ func TestNamesOfOtherSystems(t *testing.T) {
 	}
 	if len(got) > 0 {
 		t.Errorf("no row has %v", got)
+	}
+
+	// Where QUEUE stands, all names both. What is set of one already is refused of it alone.
+	for _, args := range also {
+		if args[1] == "defaults" && args[len(args)-2] == "--synchronous" {
+			continue // of metadata alone
+		}
+		if code, out, errs := in.call(append(args, "--reason", "of both")...); code != 0 || !strings.Contains(out, "metadata") || !strings.Contains(out, "query") {
+			t.Errorf("%v: exit code %d\n%s%s", args, code, out, errs)
+		}
+	}
+	if len(also) < 8 {
+		t.Errorf("only %d commands were tried with all", len(also))
 	}
 	in.agree()
 }

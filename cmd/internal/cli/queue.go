@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/simulation"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -25,6 +26,7 @@ there; running work finishes.`,
 		},
 		verb[string]{
 			name:  "resume",
+			ids:   resumed,
 			short: "Resume a paused queue, or a suspended deposit queue",
 			long: `End the pause of queues: workers claim from them again. With metadata, query or all: end
 the suspension of deposit queues, which needs a reason.`,
@@ -41,6 +43,18 @@ Before them are two deposit queues, metadata and query, which serve many users i
 They are suspended, and their limits are set, while the service runs.`,
 		Example: "  accession queue ls\n  accession queue pause downloading --reason \"the network is down\"\n  accession queue show metadata",
 	}, slices.Concat(changes, p.depositQueue(), []*cobra.Command{p.queueLs(), simulation.Command(simulation.Env{Run: p.run, Show: p.showAs})})...)
+}
+
+// resumed returns the queues that arguments name; all stands for the deposit queues.
+func resumed(args []string) (names []string) {
+	for _, arg := range args {
+		list, err := queues.Named(arg)
+		if err != nil {
+			list = []string{arg}
+		}
+		names = append(names, list...)
+	}
+	return names
 }
 
 func (p *program) queueLs() *cobra.Command {

@@ -21,10 +21,11 @@ import (
 // verb is a command that changes one thing or several of a kind.
 type verb[ID ~string] struct {
 	name, short, long, example string
-	final                      bool                   // it cannot be undone: it asks first
-	reason                     bool                   // --reason is required
-	as                         as[ID]                 // what is asked for
-	flags                      func(c *cobra.Command) // further flags; nil = none
+	final                      bool                         // it cannot be undone: it asks first
+	reason                     bool                         // --reason is required
+	as                         as[ID]                       // what is asked for
+	flags                      func(c *cobra.Command)       // further flags; nil = none
+	ids                        func(args []string) []string // what the arguments name; nil = themselves
 }
 
 // as says what is asked for to change one thing.
@@ -46,13 +47,13 @@ func of[ID ~string](noun string, in func(id ID, change operation.Change) any, li
 func verbs[ID ~string](p *program, arg, what string, parse func(string) (ID, error), list ...verb[ID]) []*cobra.Command {
 	commands := make([]*cobra.Command, len(list))
 	for i, v := range list {
-		commands[i] = changing(p, v, arg+"...", some(what, parse), func(args []string) []string { return args })
+		commands[i] = changing(p, v, arg+"...", some(what, parse), v.ids)
 	}
 	return commands
 }
 
 // changing returns the command of a verb; args are its arguments in help texts, check
-// checks them, and ids returns what they name.
+// checks them, and ids, unless nil, returns what they name.
 func changing[ID ~string](p *program, v verb[ID], args string, check cobra.PositionalArgs, ids func(args []string) []string) *cobra.Command {
 	o := act[ID]{verb: v}
 	c := &cobra.Command{Use: v.name + " " + args, Short: v.short, Long: v.long, Example: v.example, Args: check}
@@ -64,7 +65,10 @@ func changing[ID ~string](p *program, v verb[ID], args string, check cobra.Posit
 	}
 	c.RunE = p.over(func(ctx context.Context, d door.Door, args []string) error {
 		o.command = c.CommandPath()
-		return o.run(ctx, p, d, ids(args))
+		if ids != nil {
+			args = ids(args)
+		}
+		return o.run(ctx, p, d, args)
 	})
 	reason := "record this `TEXT` as the reason"
 	if v.reason {
