@@ -157,8 +157,12 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/remote"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/operation"}),
 	}, {
+		// Large files in pieces.
+		Packages: []string{"cmd/internal/httpapi/internal/tus"},
+		May:      []string{"cmd/internal/app/...", "cmd/internal/operation"},
+	}, {
 		Packages: []string{"cmd/internal/httpapi"},
-		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/forms", "cmd/internal/operation"}),
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/forms", "cmd/internal/httpapi/internal/tus", "cmd/internal/operation"}),
 	}, {
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,

@@ -55,6 +55,11 @@ var Libraries = []Library{
 	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, []string{"cmd/accession/e2e"},
 		"MIT", "Routes, checks of parameters and bodies, and OpenAPI 3.1 from one Go struct each, on the standard mux."},
 
+	{"github.com/tus/tusd/v2/pkg/handler", []string{"cmd/internal/httpapi/internal/tus"}, nil,
+		"MIT", "The protocol tus 1.0, over a store of our own. Its module names the libraries of three clouds, which its package `handler` does not import: only their digests come into `go.sum`. It trusts X-HTTP-Method-Override, skips metadata that it cannot read and writes absolute addresses: each is seen to before or after it."},
+	{"golang.org/x/exp/slog", []string{"cmd/internal/httpapi/internal/tus"}, nil,
+		"BSD-3-Clause", "tusd takes its logger of this type, and is given a silent one: our own log has a line for each request."},
+
 	{"golang.org/x/crypto", []string{"cmd/internal/app/people"}, nil,
 		"BSD-3-Clause", "argon2id, by which passwords are kept."},
 

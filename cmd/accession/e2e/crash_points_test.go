@@ -52,6 +52,7 @@ var scenes = []pointScene{
 	{"record/deposit/...", depositsAFile},
 	{"drop/spool/...", sendsAForm},
 	{"record/form/...", sendsAForm},
+	{"drop/resume...", resumes},
 	{"drop/...", dropsAFile},
 	{"record/command/...", depositsOnce},
 	{"record/upload/...", uploads},

@@ -4,6 +4,7 @@
 //	.accession-installation   whose folder it is
 //	transfer.lock             held by the process that transfers
 //	aside/RANDOM              what is being written or removed
+//	resumable/USER/ID         a file that comes in pieces, see [Resumable]
 //	USER/ID/deposit.json      a deposit that was accepted, see [Deposit]
 //	USER/ID/payload/NAME      its file
 //	USER/ID/refused.json      why no batch can be made of it, see [Refusal]
@@ -229,26 +230,32 @@ func (r reading) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// put moves a deposit that is written to its directory. That of its user may be
-// removed at the same time, since it was empty.
-func (f *Folder) put(at string, d Deposit) (err error) {
+// put moves a deposit that is written to its directory.
+func (f *Folder) put(at string, d Deposit) error {
 	user := path.Dir(d.dir())
+	return f.below(user, func() error { return f.root.mkdirAll("accept/user", user) },
+		func() error { return f.root.rename("accept/rename", at, d.dir()) })
+}
+
+// below makes the directory of a user, moves something that is written into it, and puts
+// both on disk. That of the user may be removed at the same time, since it was empty.
+func (f *Folder) below(user string, makes, moves func() error) (err error) {
 	for range 100 {
-		err = f.root.mkdirAll("accept/user", user)
+		err = makes()
 		if errors.Is(err, fs.ErrExist) { // it was there, and was removed before it was looked at
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		if err = f.root.rename("accept/rename", at, d.dir()); !errors.Is(err, fs.ErrNotExist) {
+		if err = moves(); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.root.sync(user), f.root.sync("."))
+	return errors.Join(f.root.sync(user), f.root.sync(path.Dir(user)))
 }
 
 // Remove takes a deposit away; ErrNotFound if it is not there.
@@ -351,9 +358,10 @@ func (f *Folder) Again(d Deposit, by Act) error {
 }
 
 // RemoveLeft removes what was being written or removed by processes that were killed over a day
-// before now.
+// before now, and resumable uploads that are over, see [Resumable.Expires].
 func (f *Folder) RemoveLeft(now time.Time) error {
 	entries, err := f.root.list(aside)
+	err = errors.Join(err, f.removeExpired(now))
 	for _, name := range entries {
 		at := aside + "/" + name
 		if newest, lookErr := f.newest(at); lookErr == nil && now.Sub(newest) > staleAfter {
@@ -407,7 +415,11 @@ func (f *Folder) Lead() (release func(), leads bool, err error) {
 // Lock keeps others from transferring or changing a deposit, until release. The error is
 // ErrLocked while another one does, and ErrNotFound once the deposit has left.
 func (f *Folder) Lock(d Deposit) (release func(), err error) {
-	at := d.dir() + "/" + depositIn
+	return f.lock(d.ID, d.dir()+"/"+depositIn)
+}
+
+// lock locks the file of a deposit or upload.
+func (f *Folder) lock(id, at string) (release func(), err error) {
 	file, err := f.root.OpenFile(at, os.O_RDWR, 0) // over NFS only what is open for writing can be locked
 	if err == nil {
 		release, err = lock(file)
@@ -426,7 +438,7 @@ func (f *Folder) Lock(d Deposit) (release func(), err error) {
 		err = ErrNotFound
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", d.ID, err)
+		return nil, fmt.Errorf("%s: %w", id, err)
 	}
 	return release, nil
 }

@@ -48,6 +48,30 @@ func (r root) write(operation, path string, from io.Reader) (n int64, err error)
 	return n, err
 }
 
+// extend writes what follows the first at bytes of a file, which must be all that it has, and
+// puts it on disk, also when from ends with an error.
+func (r root) extend(operation, path string, at int64, from io.Reader, also io.Writer) (n int64, err error) {
+	err = crash.Around("drop/"+operation, func() error {
+		f, err := r.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			return err
+		}
+		info, err := f.Stat()
+		if err == nil && info.Size() != at {
+			err = errors.New("another process writes to the file")
+		}
+		if err != nil {
+			return errors.Join(err, f.Close())
+		}
+		n, err = io.Copy(io.MultiWriter(f, also), from)
+		if wrong := f.Sync(); wrong != nil { // what is on disk is not known any more
+			n, err = 0, errors.Join(err, wrong, f.Truncate(at))
+		}
+		return errors.Join(err, f.Close())
+	})
+	return n, err
+}
+
 // sync puts the entries of a directory on disk, "." for the root itself.
 func (r root) sync(path string) error {
 	f, err := r.Open(path)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/forms"
+	"github.com/accession-ingest/accession/cmd/internal/httpapi/internal/tus"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
@@ -74,6 +75,9 @@ func TestPage(t *testing.T) {
 	}
 	for _, f := range forms.Table() {
 		fmt.Fprintf(&b, "| %s | `%s %s` | %s | %s |\n", f.Name, f.Method, f.Path, f.Summary, f.Who)
+	}
+	for _, r := range tus.Table() {
+		fmt.Fprintf(&b, "| %s | `%s %s` | %s | %s |\n", r.Name, r.Method, r.Path, r.Summary, r.Who)
 	}
 	b.WriteString(tableEnds)
 	b.Write(after)

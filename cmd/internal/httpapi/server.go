@@ -25,6 +25,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/forms"
+	"github.com/accession-ingest/accession/cmd/internal/httpapi/internal/tus"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -148,6 +149,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 		mux.Handle(f.Method+" "+f.Path, s.form(f))
 		mux.Handle(f.Method+" "+f.Path+"/{$}", s.form(f)) // so some clients write it
 	}
+	s.resumable(mux)
 	return mux, api
 }
 
@@ -196,7 +198,7 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		return
 	}
 	_, isForm := handler.(formHandler)
-	if !isForm && !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
+	if !isForm && pattern != http.MethodOptions+" "+tus.Path && !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
 		from := addressOf(r.Context())
 		caller, via, err := s.People.Authenticate(r.Context(), credential(r), from)
 		if err != nil {

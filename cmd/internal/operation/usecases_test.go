@@ -136,6 +136,7 @@ func TestEveryUseCaseHasARow(t *testing.T) {
 	t.Parallel()
 	calls := requested(t, ".")
 	maps.Copy(calls, requested(t, "../forms"))
+	maps.Copy(calls, requested(t, "../httpapi/internal/tus"))
 	all := useCases(t)
 	if len(all) < 80 {
 		t.Fatalf("only %d use cases are found", len(all))

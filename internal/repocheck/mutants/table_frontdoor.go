@@ -78,6 +78,18 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/drops (*checked).compare", Do: []Op{Never("got", "want")},
 	Package: e2e, Test: "TestFrontDoor",
 }, {
+	Name: "the uploads in pieces among those that wait", Why: "one user begins any number of uploads",
+	At: "cmd/internal/app/drops (*Receiver).Begin", Do: []Op{Expr("n+coming", "n+coming*0")},
+	Package: e2e, Test: "TestResumableRefused",
+}, {
+	Name: "the digest of a file in pieces", Why: "a file that arrived damaged is accepted",
+	At: "cmd/internal/app/drops Finish", Do: []Op{Never("sum", "SHA256")},
+	Package: e2e, Test: "TestResumableRefused",
+}, {
+	Name: "the lock of an upload", Why: "an upload is removed while it is written to",
+	At: "cmd/internal/drop (*Folder).LockResumable", Do: []Op{Expr("lockIn", "uploadIn")},
+	Package: "cmd/internal/drop", Test: "TestExpired",
+}, {
 	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
 	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
 	Package: e2e, Test: "TestFrontDoor",
