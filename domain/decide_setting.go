@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -78,6 +79,26 @@ func DecideQueueSetting(s Setting, to SettingValue, why string) (Decision, error
 	}
 	after := s
 	after.SettingValue = to
+	return changeSetting(s, after, why), nil
+}
+
+// DecideProfile decides to give a profile the content of a version, or with nil that of its
+// file again. The decision needs a reason, because it changes what deposits may do.
+func DecideProfile(s Setting, to *Profile, why string) (Decision, error) {
+	refused := func(code Code, message string) (Decision, error) {
+		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
+	}
+	if err := errors.Join(CheckHoldName(SettingProfile, s.Name), to.Check()); err != nil {
+		return refused(CodeBadName, oneLine(err))
+	}
+	if strings.TrimSpace(why) == "" {
+		return refused(CodeReasonMissing, "a change of a profile needs a reason")
+	}
+	if reflect.DeepEqual(to, s.Profile) {
+		return refused(CodeNoChange, "the profile "+s.Name+" is set so already")
+	}
+	after := s
+	after.Profile = to
 	return changeSetting(s, after, why), nil
 }
 

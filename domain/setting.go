@@ -25,6 +25,10 @@ const SettingTimeouts HoldKind = "timeouts"
 // TimeoutsFiles is its name.
 const TimeoutsFiles = "files"
 
+// SettingProfile is the kind of the settings that say which content a profile has, in place
+// of its file; the name is that of the profile.
+const SettingProfile HoldKind = "profile"
+
 // Stops reports whether a setting of the kind stops something, so that what is claimed
 // depends on it.
 func (k HoldKind) Stops() bool { return k == HoldCollection || k == HoldQueue }
@@ -51,6 +55,7 @@ type SettingValue struct {
 	DepositQueue *DepositQueue `json:"deposit_queue,omitempty"`
 	UserLimit    *UserLimit    `json:"user_limit,omitempty"`
 	Processor    *Processor    `json:"processor,omitempty"`
+	Profile      *Profile      `json:"profile,omitempty"`
 }
 
 // The values of settings that are more than a [Hold].
@@ -63,6 +68,8 @@ type (
 	UserLimit = setting.UserLimit
 	// Processor is what a processor of a deposit queue asks for.
 	Processor = setting.Processor
+	// Profile names the content that a profile was given.
+	Profile = setting.Profile
 )
 
 // SettingKind describes a kind of settings.
@@ -80,6 +87,7 @@ var SettingKinds = []SettingKind{
 	{SettingDepositQueue, "deposit_queue", "What is set of a deposit queue, metadata or query: the rest is as the configuration says."},
 	{SettingUserLimit, "user_limit", "What is set of the limits of a user in a deposit queue; its name is QUEUE-USER, the user encoded."},
 	{SettingProcessor, "processor", "What a processor of a deposit queue asks for; its name is QUEUE-NAME."},
+	{SettingProfile, "profile", "Which content a profile has in place of its file, by version and SHA-256. The content is in the table record.profile."},
 }
 
 // Value returns the value of the setting, nil = it is not set.
@@ -125,6 +133,9 @@ func SettingAggregate(kind HoldKind, name string) Aggregate {
 func CheckHoldName(kind HoldKind, name string) error {
 	if kind == SettingTimeouts && name != TimeoutsFiles {
 		return errors.New("the timeouts are one setting, " + TimeoutsFiles + ", not " + name)
+	}
+	if kind == SettingProfile {
+		return setting.CheckProfileName(name)
 	}
 	if kind.OfQueue() {
 		_, _, err := SplitQueueName(kind, name)

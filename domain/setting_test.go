@@ -124,3 +124,39 @@ func TestHoldNames(t *testing.T) {
 	_, err := domain.DecideHold(domain.Setting{Kind: domain.HoldCollection, Name: "a/b"}, &onHold, "")
 	refusal(t, err, "bad_name")
 }
+
+// TestProfileSettings: each change of a profile is one event with version and SHA-256 before and
+// after, needs a reason, and one that changes nothing is refused.
+func TestProfileSettings(t *testing.T) {
+	t.Parallel()
+	is := func(digits string) *domain.Profile {
+		sum := strings.Repeat(digits, 32)
+		return &domain.Profile{Version: sum[:12], SHA256: sum}
+	}
+	s := domain.Setting{Kind: domain.SettingProfile, Name: "maps"}
+	for i, to := range []*domain.Profile{is("0a"), is("0b"), nil, is("0a")} {
+		dec, err := domain.DecideProfile(s, to, "larger maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := recorded(dec.Events[0])
+		d := e.Data.(*domain.SettingChanged) //nolint:forcetypeassert // all changes are
+		if e.Version != int64(i+1) || e.Aggregate.String() != "setting/profile:maps" || d.Why != "larger maps" || !reflect.DeepEqual(d.Previous, s.Value()) || (d.To == "set") != (to != nil) {
+			t.Errorf("%d: %+v %+v", i, e, d)
+		}
+		if s, err = domain.EvolveSetting(s, e); err != nil || !reflect.DeepEqual(s.Profile, to) {
+			t.Fatalf("%+v, %v", s, err)
+		}
+		if _, err := domain.DecideProfile(s, to, "again"); err == nil {
+			t.Error("a change that changes nothing is decided")
+		} else {
+			refusal(t, err, domain.CodeNoChange)
+		}
+	}
+	_, err := domain.DecideProfile(s, is("0c"), " ")
+	refusal(t, err, domain.CodeReasonMissing)
+	for name, to := range map[string]*domain.Profile{"maps": {Version: "x"}, "Maps": is("0c"), "a/b": is("0c"), "": nil} {
+		_, err := domain.DecideProfile(domain.Setting{Kind: domain.SettingProfile, Name: name}, to, "why")
+		refusal(t, err, domain.CodeBadName)
+	}
+}

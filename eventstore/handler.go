@@ -36,7 +36,7 @@ type Meta struct {
 	CommandID   string
 	CausationID string
 	TraceParent string
-	// IfVersion is the only version of a batch or job that the command may change, 0 = any.
+	// IfVersion is the only version of a batch, job or setting that the command may change, 0 = any.
 	// With another one it is refused with ErrOutdated, unless it was written before.
 	IfVersion int64
 	// Claim is the claim under which the change is made, nil for an operator. KeepClaim
@@ -242,12 +242,20 @@ func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name s
 	}, m)
 }
 
+// Profile sets which content a profile has, or with nil that its file says so again.
+func (h *Handler) Profile(ctx context.Context, name string, to *domain.Profile, why string, m Meta) (Result[domain.Setting], error) {
+	return h.changeSetting(ctx, "set", domain.SettingProfile, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideProfile(s, to, why) }, m)
+}
+
 // changeSetting decides and commits a change of a setting.
 func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error), m Meta) (Result[domain.Setting], error) {
 	h.ensureCommandID(&m)
 	return retry(ctx, op, domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
 		from, err := h.Live.Setting(ctx, kind, name)
 		if err != nil {
+			return Result[domain.Setting]{}, err
+		}
+		if err := m.outdated(from.State.Version); err != nil {
 			return Result[domain.Setting]{}, err
 		}
 		dec, err := decide(from.State)

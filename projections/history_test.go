@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ func history(t testing.TB, seed uint64, n int) *world {
 	w.timeouts()
 	w.timeouts()
 	w.queueSettings()
+	w.profiles()
 	now := w.now
 	w.deposits(900)
 	w.queries()
@@ -221,6 +223,23 @@ func (w *world) timeouts() {
 		}
 		return domain.DecideTimeouts(s, t, "because")
 	})
+}
+
+// profiles sets what a profile says twice, and removes that of another.
+func (w *world) profiles() {
+	for i, c := range []struct {
+		name string
+		set  bool
+	}{{"maps", true}, {"films", true}, {"maps", true}, {"films", false}} {
+		w.change(domain.SettingProfile, c.name, func(s domain.Setting) (domain.Decision, error) {
+			sum := strings.Repeat(fmt.Sprintf("%02x", i), 32)
+			p := &domain.Profile{Version: sum[:12], SHA256: sum}
+			if !c.set {
+				p = nil
+			}
+			return domain.DecideProfile(s, p, "because")
+		})
+	}
 }
 
 // queueSettings sets each kind of setting of the deposit queues, and removes one.

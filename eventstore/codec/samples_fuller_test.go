@@ -11,7 +11,7 @@ import (
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled()}
 }
 
 // mailed returns the samples of the tenth generation, in which reports of queries are mailed.
@@ -86,6 +86,21 @@ func processed() []domain.Recorded {
 	return ofQueue(domain.SettingProcessor, domain.ProcessorName("metadata", "films"), "set",
 		&domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}}},
 		domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}, ExcludeUsers: true, Preferred: []string{"ben"}, MaxSize: 1 << 20, Workers: 2, Stopped: true}})
+}
+
+// profiled returns the samples of the eleventh generation, in which profiles are set.
+func profiled() []domain.Recorded {
+	const before, after = "3b1f9c0d2e4a5b6c7d8e9f00112233445566778899aabbccddeeff0011223344", "a0c1e2f30415263748596a7b8c9dae0f1021324354657687980a1b2c3d4e5f60"
+	all := mailed()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.SettingChanged); ok {
+			all[i].Aggregate = domain.SettingAggregate(domain.SettingProfile, "maps")
+			*d = domain.SettingChanged{Kind: domain.SettingProfile, Name: "maps", From: "set", To: "set", Why: "larger maps",
+				Previous: &domain.SettingValue{Profile: &domain.Profile{Version: before[:12], SHA256: before}},
+				Value:    &domain.SettingValue{Profile: &domain.Profile{Version: after[:12], SHA256: after}}}
+		}
+	}
+	return all
 }
 
 // timed returns the samples of the fourth generation, which has the timeouts of files.

@@ -2,6 +2,9 @@ package storetest
 
 import (
 	"context"
+	"errors"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
@@ -111,6 +114,45 @@ func testTimeouts(t *testing.T, env Env) {
 	k.WantRefused(err, "no_change")
 	_, err = k.Handler.Timeouts(t.Context(), domain.Timeouts{DownloadSeconds: -1}, "bad", Operator())
 	k.WantRefused(err, domain.CodeBadLimits)
+}
+
+// testProfiles: each change of a profile is an event, every session reads it, and one that was
+// seen in another version is refused.
+func testProfiles(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
+	is := func(digits string) *domain.Profile {
+		sum := strings.Repeat(digits, 32)
+		return &domain.Profile{Version: sum[:12], SHA256: sum}
+	}
+	load := func(k *Kit) eventstore.Loaded[domain.Setting] {
+		return must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(k.Context(), domain.SettingProfile, "maps"))
+	}
+	for i, to := range []*domain.Profile{is("0a"), is("0b"), nil, is("0a")} {
+		must[eventstore.Result[domain.Setting]](k)(k.Handler.Profile(t.Context(), "maps", to, "larger maps", Operator()))
+		for _, k := range []*Kit{k, other} {
+			if at := load(k); !reflect.DeepEqual(at.State.Profile, to) || at.State.Version != int64(i+1) {
+				t.Errorf("after %d changes: %+v", i+1, at)
+			}
+		}
+	}
+	m := Operator()
+	m.IfVersion = 3
+	if _, err := other.Handler.Profile(t.Context(), "maps", is("0c"), "late", m); !errors.Is(err, eventstore.ErrOutdated) {
+		t.Errorf("a change of another version: %v", err)
+	}
+	m.IfVersion = 4
+	must[eventstore.Result[domain.Setting]](k)(other.Handler.Profile(t.Context(), "maps", is("0c"), "in time", m))
+	events := k.Events(load(k).State.Aggregate())
+	if len(events) != 5 || events[4].Actor != Operator().Actor {
+		t.Fatalf("%d events, want 5", len(events))
+	}
+	if d, ok := events[1].Data.(*domain.SettingChanged); !ok || d.Why != "larger maps" || *d.Previous.Profile != *is("0a") || *d.Value.Profile != *is("0b") {
+		t.Errorf("%+v", events[1].Data)
+	}
+	_, err := k.Handler.Profile(t.Context(), "maps", is("0c"), "again", Operator())
+	k.WantRefused(err, domain.CodeNoChange)
+	_, err = k.Handler.Profile(t.Context(), "../maps", is("0c"), "bad", Operator())
+	k.WantRefused(err, domain.CodeBadName)
 }
 
 // testRequireHolds: what was decided before a hold was set is not written after.

@@ -21,6 +21,7 @@ var liveTests = tests{
 	"holds":            testHolds,
 	"settings":         testSettings,
 	"timeouts":         testTimeouts,
+	"profiles":         testProfiles,
 	"queue settings":   testQueueSettings,
 	"queue events":     testQueueSettingEvents,
 	"require holds":    testRequireHolds,

@@ -23,6 +23,6 @@
 //	/outbox/SHARD/BUCKET/e-SEQUENCE   /outbox/SHARD/mark
 //	/workers/ID   /leaders/NAME   /ids/{bid,jid}   /space/JID   /objects/SS/KEY-JID
 //	/hosts/SHA256-N   /hosts/submitter-SHA256-N
-//	/locks/collections/NAME   /locks/queue/NAME   /config/versions/NAME
+//	/locks/collections/NAME   /locks/queue/NAME   /config/versions/NAME   /config/profiles/NAME
 //	/config/{epoch,shards,format,high-water,restoring,restoring-log}
 package zklive

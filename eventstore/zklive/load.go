@@ -192,6 +192,27 @@ func (r *reader) value(ctx context.Context, kind domain.HoldKind, name string) (
 	return r.root.ValueOf(kind, name, n.Data, time.UnixMilli(n.Stat.Ctime))
 }
 
+// SetProfiles returns which profiles have a content in place of their files, by name, and
+// those of which that cannot be read.
+func (r *reader) SetProfiles(ctx context.Context) (set map[string]domain.Profile, damaged map[string]error, err error) {
+	set, damaged = map[string]domain.Profile{}, map[string]error{}
+	names, err := r.conn.List(ctx, r.root.Profiles())
+	for _, name := range names {
+		if domain.CheckHoldName(domain.SettingProfile, name) != nil {
+			continue // verify names it
+		}
+		switch v, err := r.value(ctx, domain.SettingProfile, name); {
+		case errors.Is(err, eventstore.ErrBroken):
+			damaged[name] = err
+		case err != nil:
+			return nil, nil, err
+		case v.Profile != nil: // else it was removed meanwhile
+			set[name] = *v.Profile
+		}
+	}
+	return set, damaged, err
+}
+
 // Refs implements eventstore.Live; it counts the children of the directories.
 func (r *reader) Refs(ctx context.Context, id domain.BatchID) (refs eventstore.Refs, err error) {
 	g, gctx := errgroup.WithContext(ctx)

@@ -253,6 +253,9 @@ func (v *surveyor) settings(ctx context.Context) error {
 			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
 		}))
 	}
+	err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Profiles()), func(name, _ string) bool {
+		return domain.CheckHoldName(domain.SettingProfile, name) == nil && add(domain.SettingAggregate(domain.SettingProfile, name))
+	}))
 	for _, queue := range domain.DepositQueues {
 		err = cmp.Or(err, v.queueSettings(ctx, queue, add))
 	}

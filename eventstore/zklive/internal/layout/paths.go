@@ -33,7 +33,7 @@ func (r Root) Dirs() []string {
 		dirs = append(dirs, string(r))
 	}
 	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/hosts", "/ids",
-		"/space", "/queries", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions"} {
+		"/space", "/queries", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions", "/config/profiles"} {
 		dirs = append(dirs, r.At(d))
 	}
 	for _, state := range domain.JobStates {
@@ -234,6 +234,10 @@ func (r Root) Hold(k domain.HoldKind, name string) string { return r.Holds(k) + 
 // Timeouts returns the path of the timeouts of attempts at files, a domain.Timeouts.
 func (r Root) Timeouts() string { return r.At("/config/timeouts") }
 
+// Profiles returns the path of the directory of the profiles that were given a content in
+// place of their files.
+func (r Root) Profiles() string { return r.At("/config/profiles") }
+
 // SettingValue returns the path of the value of a setting, "" = its kind has none.
 func (r Root) SettingValue(k domain.HoldKind, name string) string {
 	switch {
@@ -243,6 +247,8 @@ func (r Root) SettingValue(k domain.HoldKind, name string) string {
 		return r.Timeouts()
 	case k.OfQueue():
 		return r.queueSettingValue(k, name)
+	case k == domain.SettingProfile:
+		return r.Profiles() + "/" + name
 	}
 	return ""
 }

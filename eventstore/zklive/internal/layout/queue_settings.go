@@ -96,6 +96,9 @@ func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created ti
 	case domain.SettingTimeouts:
 		v.Timeouts, err = decoded[domain.Timeouts](data)
 		check = v.Timeouts.Check()
+	case domain.SettingProfile:
+		v.Profile, err = decoded[domain.Profile](data)
+		check = v.Profile.Check()
 	case domain.SettingDepositQueue:
 		v.DepositQueue, err = decoded[domain.DepositQueue](data)
 	case domain.SettingUserLimit:
@@ -136,6 +139,8 @@ func valueNode(v domain.SettingValue) any {
 		return v.UserLimit
 	case v.Processor != nil:
 		return v.Processor
+	case v.Profile != nil:
+		return v.Profile
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,7 @@ func TestValuesOfQueueSettings(t *testing.T) {
 		{Kind: domain.SettingDepositQueue, Name: "query", SettingValue: domain.SettingValue{DepositQueue: &domain.DepositQueue{Prohibited: []string{}, Allocation: &three}}},
 		{Kind: domain.SettingUserLimit, Name: "query-a%2Eb", SettingValue: domain.SettingValue{UserLimit: &domain.UserLimit{User: "a.b", Concurrency: &three}}},
 		{Kind: domain.SettingProcessor, Name: "query-films", SettingValue: domain.SettingValue{Processor: &domain.Processor{Queue: "query", Users: []string{"ana"}, Stopped: true}}},
+		{Kind: domain.SettingProfile, Name: "maps", SettingValue: domain.SettingValue{Profile: &domain.Profile{Version: strings.Repeat("0", 12), SHA256: strings.Repeat("0", 64)}}},
 	} {
 		nodes := root.SettingNodes(s)
 		if len(nodes) != 1 || nodes[0].Path != root.SettingValue(s.Kind, s.Name) {

@@ -262,6 +262,10 @@ func TestOtherOperations(t *testing.T) {
 			domain.SettingProcessor:    {Processor: &domain.Processor{Queue: "metadata"}}}[kind]
 		return domain.Setting{Kind: kind, Name: name, Version: version, SettingValue: v}
 	}
+	profiled := func(version int64, digits string) domain.Setting {
+		sum := strings.Repeat(digits, 32)
+		return domain.Setting{Kind: domain.SettingProfile, Name: "maps", Version: version, SettingValue: domain.SettingValue{Profile: &domain.Profile{Version: sum[:12], SHA256: sum}}}
+	}
 	setting := func(from, to domain.Setting) eventstore.Change {
 		return eventstore.Change{Setting: &eventstore.Transition[domain.Setting]{From: from, To: to}, Token: token}
 	}
@@ -322,6 +326,15 @@ func TestOtherOperations(t *testing.T) {
 			delete /queues/metadata/config/processors/films
 			set /config/versions/processor:metadata-films @7
 			set /queues/metadata/config`, nil},
+		"first content of a profile": {one(setting(domain.Setting{}, profiled(1, "0a")), layout.Inputs{}), `
+			create /config/versions/profile:maps
+			create /config/profiles/maps`, nil},
+		"other content of a profile": {one(setting(profiled(1, "0a"), profiled(2, "0b")), layout.Inputs{}), `
+			set /config/versions/profile:maps @7
+			set /config/profiles/maps`, nil},
+		"a profile of its file again": {one(setting(profiled(2, "0b"), domain.Setting{Kind: domain.SettingProfile, Name: "maps", Version: 3}), layout.Inputs{}), `
+			delete /config/profiles/maps
+			set /config/versions/profile:maps @7`, nil},
 		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Inputs{}), `
 			create /config/versions/audit:a`, nil},
 		"claim of a job": {root.ClaimJob(claim, loaded, batchToken, holds), `
