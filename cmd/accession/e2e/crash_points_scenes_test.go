@@ -80,6 +80,19 @@ func stopsWhileItWorks(o *crashInstallation, point string) {
 	}, "serve")
 }
 
+// setsAProfile: a profile that is set is known to all, or to none.
+func setsAProfile(o *crashInstallation, point string) {
+	o.n++
+	name := "set" + o.number()
+	file := filepath.Join(o.dir, name+".yaml")
+	o.must(os.WriteFile(file, []byte(strings.ReplaceAll(profileOf(""), ": test\n", ": "+name+"\n")), 0o600))
+	set := []string{"profile", "set", name, file, "--reason", "a test"}
+	o.dies(point, nil, set...)
+	o.says(4, words("profile show "+name))
+	o.run(set...)
+	o.run("profile", "show", name)
+}
+
 func cleansUp(o *crashInstallation, point string) {
 	o.finish(o.deposit("again"))
 	for _, id := range o.batches {

@@ -56,6 +56,7 @@ var scenes = []pointScene{
 	{"drop/...", dropsAFile},
 	{"record/command/...", depositsOnce},
 	{"record/upload/...", uploads},
+	{"record/profile/...", setsAProfile},
 	{"store/left/...", takesOver},
 	{"store/discard/...", findsDamage},
 	{"store/export/...", exports},

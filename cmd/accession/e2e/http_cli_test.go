@@ -30,6 +30,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 	stop()
 	d := in.door()
 	environ := []string{"HOME=" + t.TempDir()}
+	profileFile := in.profileOf(t, "attempts: 3")
 	over := func(key string, args ...string) (code int, out, errs string) {
 		var o, e bytes.Buffer
 		code = cli.Main(in.ctx(), append([]string{"--server", d.url}, args...), cli.IO{In: strings.NewReader(key), Out: &o, Err: &e, Environ: environ})
@@ -49,7 +50,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		"job ls --state failed", "file ls --job " + job, "collection ls", "queue ls", "job hold " + job + " --dry-run", "job show jid0000009999", "job ls --batch bid0000009999",
 		"object ls", "object show " + first.object, "object files " + first.object, "object get " + first.object + " mrt-erc.txt --kind system", "object get " + first.object + " nothing.txt",
 		"processor ls", "processor show metadata default", "processor show all default", "processor show metadata films", "queue show all", "query ls", "query show qid0000009999", "query report qid0000009999",
-		"drop ls", "timeouts show", "profile ls", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
+		"drop ls", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
 		"events ls", "events ls --limit 2", "events ls --job " + job, "events ls --type job.completed,file.*", "events ls --from 3 --to 5", "events ls --actor user/* --since 1h", "events tail",
 		"events tail --batch " + string(batch) + " --from 2", "events ls --batch bid0000009999", "batch show " + string(batch) + " --watch",
 		"user ls", "user show dora", "key ls", "bulk ls", "bulk show 0198c5f3-7b1e-7c50-a6ff-6f3f5b1f7c21",
@@ -83,7 +84,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 	}
 	in.peopleOverHTTP(func(args ...string) (int, string, string) { return over("", args...) })
 	in.contentOverHTTP(first.object, func(stdin string, args ...string) (int, string, string) { return over(stdin, args...) })
-	for _, line := range []string{"serve", "verify", "sweep", "replay", "profile show test", "report batch --format mail --batch " + string(batch)} {
+	for _, line := range []string{"serve", "verify", "sweep", "replay", "profile check", "profile check ..", "report batch --format mail --batch " + string(batch)} {
 		if code, _, errs := over("", strings.Fields(line)...); code != 2 || !strings.Contains(errs, "not over HTTP") {
 			t.Errorf("accession %s: exit code %d\n%s", line, code, errs)
 		}

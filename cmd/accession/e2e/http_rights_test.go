@@ -30,6 +30,8 @@ func (o owned) of(path string) string {
 		return o.file
 	case strings.Contains(path, "/collections/{"):
 		return o.collection
+	case path == "/v1/profiles/{name}":
+		return o.profile
 	}
 	return ""
 }
@@ -67,6 +69,9 @@ var requests = map[string]struct{ query, body string }{
 	"processor.add":     {"", `{"users":["eve"],"reason":"to try it"}`},
 	"processor.set":     {"", `{"stopped":true,"reason":"to try it"}`},
 	"timeouts.set":      {"", `{"download_seconds":3600,"reason":"to try it"}`},
+	"profile.set":       {"dry_run=true", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}","reason":"to try it"}`},
+	"profile.rm":        {"dry_run=true", `{"reason":"to try it"}`},
+	"profile.check":     {"", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}"}`},
 	"query.submit":      {"name=list.txt", "bid0000000001\n"},
 	"query.answer":      {"", "bid0000000001\n"},
 }
@@ -110,7 +115,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", orText(thing.of(op.Path), "019ab000-0000-7000-8000-000000000000"), "{prefix}", "abcdefgh", "{n}", "1", "{processor}", "films", "queries/{id}", "queries/qid0000009999", "reports/{name}", "reports/failures", "files/{name}", "files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", orText(thing.of(op.Path), "019ab000-0000-7000-8000-000000000000"), "{prefix}", "abcdefgh", "{n}", "1", "{processor}", "films", "queries/{id}", "queries/qid0000009999", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`

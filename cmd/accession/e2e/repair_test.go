@@ -148,6 +148,9 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	z.put("/config/timeouts", `{"download_seconds":1}`, 0)
 	in.mends("timeouts of no history", consistency.SettingWrong)
 	in.says(0, words("timeouts set download=6h --reason films"))
+	z.put("/config/profiles/films", `{"version":"000000000000","sha256":"`+strings.Repeat("0", 64)+`"}`, 0)
+	in.mends("a profile of no history", consistency.SettingWrong)
+	in.says(0, words("profile set test "+in.profileOf(t, "attempts: 2, timeout: 3s")+" --reason y"))
 	in.says(0, words("queue suspend query --reason y"))
 	in.says(0, words("queue limit query a.b --allocation 3 --reason y"))
 	in.says(0, words("processor stop query default --reason y"))
@@ -239,6 +242,13 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"timeouts that cannot be read", func() { z.set("/config/timeouts", "{") }, consistency.SettingWrong},
 		{"timeouts with a child", func() { z.put("/config/timeouts/y", "", 0) }, consistency.SettingWrong},
 		{"the version of timeouts", func() { z.cut("/config/versions/timeouts:files") }, consistency.SettingWrong},
+		{"a profile that was set is lost", func() { z.cut("/config/profiles/test") }, consistency.SettingWrong},
+		{"another content of a profile", func() {
+			z.set("/config/profiles/test", `{"version":"000000000000","sha256":"`+strings.Repeat("0", 64)+`"}`)
+		}, consistency.SettingWrong},
+		{"a profile that cannot be read", func() { z.set("/config/profiles/test", "{") }, consistency.SettingWrong},
+		{"a profile with a child", func() { z.put("/config/profiles/test/y", "", 0) }, consistency.SettingWrong},
+		{"the version of a profile", func() { z.cut("/config/versions/profile:test") }, consistency.SettingWrong},
 		{"a setting's version", func() { z.cut("/config/versions/queue:pending") }, consistency.SettingWrong},
 		{"the directory of a job that never was", func() { z.must(os.MkdirAll(filepath.Join(work, "jid0000009999", "files"), 0o755)) }, consistency.WorkOrphan},
 		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(in.cfg.WorkDir, string(ended), cleaned), 0o755)) }, consistency.WorkOrphan},

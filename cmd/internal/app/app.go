@@ -151,6 +151,8 @@ type Effects interface {
 	// VerifyConfig opens all that is compared.
 	VerifyConfig(ctx context.Context, o audit.Options) (audit.Config, error)
 	Records(ctx context.Context) (*record.Records, error)
+	// Profiles returns the profiles as they are now, or while the live state is not open in
+	// this process those of the files.
 	Profiles() (*profile.Set, error)
 	// Resend prepares the report of a batch to be sent once more. The error is a
 	// *domain.Refused when the batch has no report or its profile no address.

@@ -33,7 +33,7 @@ func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
 	if err != nil {
 		return nil, err
 	}
-	profiles, err := a.Profiles()
+	profiles, err := a.Profiles(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (a *App) HoldCollection(ctx context.Context, name, why string) (c Changed, 
 	if err := domain.CheckHoldName(domain.HoldCollection, name); err != nil {
 		return c, &Error{Kind: Invalid, Err: err}
 	}
-	profiles, err := a.Profiles()
+	profiles, err := a.Profiles(ctx)
 	if err != nil {
 		return c, err
 	}

@@ -114,7 +114,11 @@ func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string
 	if t.err != nil {
 		return "", nil, t.err
 	}
-	p, err := a.Profile(b.ProfileName)
+	profiles, err := a.ReadProfiles(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	p, err := profiles.Get(b.ProfileName)
 	if err == nil && (p.Notify.From == "" || len(p.Notify.To) == 0) {
 		err = errorf(Invalid, "give them with --from and --to", "the profile %s has no mail addresses", p.Name)
 	}

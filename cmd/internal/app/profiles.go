@@ -1,8 +1,8 @@
 package app
 
 import (
-	"errors"
-	"io/fs"
+	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 )
@@ -10,10 +10,27 @@ import (
 // Profile is what a profile's file says, with defaults filled in.
 type Profile = profile.Profile
 
+// ProfileSet returns the profiles as they are now; those of the files where ZooKeeper does not
+// answer.
+func (a *App) ProfileSet(ctx context.Context) (*profile.Set, error) {
+	_, _ = a.Open.Live(ctx) // what else needs it says that it does not answer
+	return a.Open.Profiles()
+}
+
+// readTimeout is how long it takes to read the profiles where ZooKeeper does not answer.
+const readTimeout = 3 * time.Second
+
+// ReadProfiles is ProfileSet for those who only read, and need nothing else of ZooKeeper.
+func (a *App) ReadProfiles(ctx context.Context) (*profile.Set, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return a.ProfileSet(ctx)
+}
+
 // Profiles lists the profiles of the installation by name.
-func (a *App) Profiles() (list []Profile, err error) {
+func (a *App) Profiles(ctx context.Context) (list []Profile, err error) {
 	defer Explained(&err, "list profiles")
-	set, err := a.Open.Profiles()
+	set, err := a.ReadProfiles(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -26,31 +43,4 @@ func (a *App) Profiles() (list []Profile, err error) {
 		list = append(list, p)
 	}
 	return list, nil
-}
-
-// Profile shows one profile.
-func (a *App) Profile(name string) (p Profile, err error) {
-	defer Explained(&err, "show profile "+name)
-	set, err := a.Open.Profiles()
-	if err != nil {
-		return p, err
-	}
-	return set.Get(name)
-}
-
-// CheckProfiles reads all profiles in a directory as the service does at its start,
-// and returns their names. The error, of kind Invalid, names every fault.
-func CheckProfiles(dir string) (names []string, err error) {
-	defer Explained(&err, "check "+dir)
-	set, err := profile.Load(dir)
-	var faults profile.Faults
-	switch {
-	case errors.As(err, &faults):
-		return nil, &Error{Kind: Invalid, Err: faults, Hint: "deploy/profiles/reference.yaml explains every field"}
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Error{Kind: NotFound, Err: err, Hint: "make the directory, copy deploy/profiles/reference.yaml into it under the collection's name, and adapt it; or name another with profiles_dir"}
-	case err != nil:
-		return nil, err
-	}
-	return set.Names(), nil
 }

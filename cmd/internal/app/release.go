@@ -51,7 +51,7 @@ func (a *App) ReleaseHeld(ctx context.Context, name, why string) (c Changed, err
 
 // heldBy lists what waits because of the hold on a collection, by the tables.
 func (a *App) heldBy(ctx context.Context, name string) ([]domain.Aggregate, error) {
-	profiles, err := a.Profiles()
+	profiles, err := a.Profiles(ctx)
 	if err != nil {
 		return nil, err
 	}

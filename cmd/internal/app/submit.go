@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -66,7 +67,7 @@ type Submitted struct {
 // head of a manifest or metadata file, else from the name.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer Explained(&err, "submit")
-	sub, local, err := a.checked(d)
+	sub, local, err := a.checked(d, func() (*profile.Set, error) { return a.ProfileSet(ctx) })
 	if err != nil {
 		return s, err
 	}
@@ -162,17 +163,17 @@ func openLocal(path string) (*os.File, error) {
 // profile. It asks no server.
 func (a *App) Check(d Deposit) (err error) {
 	defer Explained(&err, "submit")
-	_, _, err = a.checked(d)
+	_, _, err = a.checked(d, a.Open.Profiles)
 	return err
 }
 
 // checked checks a deposit, and returns the submission with its type and the version of its
 // profile, and whether its payload is a local file.
-func (a *App) checked(d Deposit) (sub domain.Submission, local bool, err error) {
+func (a *App) checked(d Deposit, known func() (*profile.Set, error)) (sub domain.Submission, local bool, err error) {
 	if sub, local, err = d.check(); err != nil {
 		return sub, local, err
 	}
-	profiles, err := a.Open.Profiles()
+	profiles, err := known()
 	if err != nil {
 		return sub, local, err
 	}

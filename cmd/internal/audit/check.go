@@ -103,6 +103,9 @@ func Check(ctx context.Context, cfg Config, h *History) (Report, error) {
 	if err == nil && c.Range.all() {
 		err = c.keys(ctx, h)
 	}
+	if err == nil && c.Range.all() {
+		err = c.profiles(ctx, h)
+	}
 	c.report.Files, c.report.Read = int(c.files.Load()), c.read.Load()
 	return c.report, err
 }

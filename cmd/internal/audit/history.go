@@ -12,16 +12,18 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// History is what the log says about stored versions, and about idempotency keys.
+// History is what the log says about stored versions, idempotency keys, and profiles that are
+// set.
 type History struct {
 	jobs  map[domain.JobID]*version
 	names map[string]string // of profiles and submitters, each once
 	keys  map[ofKey]record.Command
+	set   map[string]domain.Profile // what profiles are set to
 }
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{jobs: map[domain.JobID]*version{}, names: map[string]string{}, keys: map[ofKey]record.Command{}}
+	return &History{jobs: map[domain.JobID]*version{}, names: map[string]string{}, keys: map[ofKey]record.Command{}, set: map[string]domain.Profile{}}
 }
 
 // version is a version of an object that a job has stored; before that it has no object.
@@ -66,6 +68,9 @@ func (h *History) late(all []domain.Recorded) {
 func (h *History) Observe(r domain.Recorded) {
 	if d, ok := r.Data.(*domain.BatchSubmitted); ok {
 		h.keyed(domain.BatchID(r.Aggregate.ID), d.Submission)
+	}
+	if d, ok := r.Data.(*domain.SettingChanged); ok && d.Kind == domain.SettingProfile {
+		h.sets(d)
 	}
 	if r.Aggregate.Kind != domain.KindJob {
 		return

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
+	profilecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
@@ -51,7 +53,7 @@ server is contacted.`,
 			var names []string
 			if cfg.ProfilesDir != "" { // else it is among the faults
 				var faults error
-				names, faults = app.CheckProfiles(cfg.ProfilesDir)
+				names, faults = profiles.Check(cfg.ProfilesDir)
 				if e := exit.Known(faults); e.Kind == app.NotFound { // a fault of the setting
 					faults = &app.Error{Kind: app.Invalid, What: e.What, Err: e.Err, Hint: e.Hint}
 				}
@@ -60,7 +62,7 @@ server is contacted.`,
 			if err != nil {
 				return err
 			}
-			return show(p, checked{true, names}, func(w io.Writer, c checked) {
+			return show(p, profilecli.Checked{OK: true, Profiles: names}, func(w io.Writer, c profilecli.Checked) {
 				fmt.Fprintf(w, "the settings and the profiles are valid: %s\n", strings.Join(c.Profiles, ", "))
 			})
 		}),

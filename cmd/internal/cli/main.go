@@ -22,6 +22,7 @@ import (
 	objectcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/objects"
 	peoplecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/people"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/poison"
+	profilecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain/text"
@@ -148,7 +149,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Using: p.using, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(),
-			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), p.profile(), p.verify(), p.restore()}},
+			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -172,6 +173,14 @@ func (p *program) people() peoplecli.Env {
 // objects is what the commands about stored objects have of the program.
 func (p *program) objects() objectcli.Env {
 	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Over: p.over, Group: group, Note: p.note, Show: p.showAs}
+}
+
+// profiles is what the commands about profiles have of the program.
+func (p *program) profiles() profilecli.Env {
+	return profilecli.Env{In: p.In, Over: p.over, NotOverHTTP: errNotOverHTTP, Show: p.showAs, Group: group, Dir: func() (string, error) {
+		cfg, err := p.settings()
+		return cfg.ProfilesDir, err
+	}}
 }
 
 // login is what the commands that sign in have of the program.

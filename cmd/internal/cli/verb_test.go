@@ -193,7 +193,7 @@ func TestOperatorsCommandLines(t *testing.T) {
   "items": [`, `"name": "maps"`}},
 		{"report ls -o json", 0, []string{`{
   "items": [`, `"retries"`}},
-		{"profile show maps", 0, []string{"maps.yaml\nname: maps\n", "timeout: 1h0m0s\n"}},
+		{"profile show maps", 0, []string{"maps.yaml\n# this is what this process knows: it could not be asked whether something was set", "timeout: 1h0m0s\n"}},
 		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
 		{"profile show charts", 4, []string{`no profile is named "charts"; known are: maps`}},
 		{"profile check", 0, []string{"the profiles are valid: maps"}},
@@ -220,7 +220,8 @@ func TestReasonsThatAreRequired(t *testing.T) {
 	cancel() // no server is waited for: a reason is asked for before
 	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending", "timeouts": "download=1h",
 		"queue suspend": "metadata", "queue prohibit": "metadata ana", "queue allow": "metadata ana", "queue defaults": "metadata --allocation 1",
-		"query": "qid0000000001", "queue free": "bid0000000001", "queue park": "ana", "queue unpark": "ana", "queue limit": "metadata ana --allocation 1", "queue unlimit": "metadata ana", "processor": "metadata films", "processor set": "metadata films --stopped"}
+		"query": "qid0000000001", "queue free": "bid0000000001", "queue park": "ana", "queue unpark": "ana", "queue limit": "metadata ana --allocation 1", "queue unlimit": "metadata ana", "processor": "metadata films", "processor set": "metadata films --stopped",
+		"profile": "maps", "profile set": "maps " + aProfile(t)}
 	seen := 0
 	for _, c := range all((&program{}).root()) {
 		f := c.Flags().Lookup("reason")
@@ -249,4 +250,14 @@ func TestReasonsThatAreRequired(t *testing.T) {
 	if seen < 15 {
 		t.Errorf("only %d commands take a reason", seen)
 	}
+}
+
+// aProfile returns the file of a profile.
+func aProfile(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "maps.yaml")
+	if err := os.WriteFile(name, []byte("name: maps\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }

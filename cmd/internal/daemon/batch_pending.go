@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -26,8 +27,11 @@ import (
 func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
 	if err != nil {
-		if t.Batch.Listing != nil {
+		if t.Batch.Listing != nil && profile.Missing(err) {
 			return release(fmt.Errorf("the batch was listed, and now its profile is gone: %w", err))
+		}
+		if !profile.Missing(err) {
+			return release(err)
 		}
 		return nextBatch(domain.StartBatch{Problem: &domain.Reason{Class: domain.ClassContent,
 			Code: domain.CodeProfileUnknown, Message: err.Error(), Worker: t.Claim.Worker}})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -27,7 +28,11 @@ func (s *steps) jobClean(ctx context.Context, t *JobTask) Outcome {
 // every working directory that was opened is searched.
 func (s *steps) removeWork(j domain.Job) error {
 	batch := j.Configuration.BatchID
-	if p, err := s.cfg.Profiles.Get(j.Configuration.ProfileName); err == nil {
+	p, err := s.cfg.Profiles.Get(j.Configuration.ProfileName)
+	if err != nil && !profile.Missing(err) {
+		return err
+	}
+	if err == nil {
 		work, err := s.Work(p)
 		if err != nil {
 			return err

@@ -30,6 +30,9 @@ func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome
 // however often the step runs.
 func (s *steps) mailReport(ctx context.Context, t *BatchTask, r report.Body) (*domain.NoteDelivery, error) {
 	p, err := s.cfg.Profiles.Get(t.Batch.Submission.ProfileName)
+	if err != nil && !profile.Missing(err) {
+		return nil, err
+	}
 	if err != nil {
 		// The addresses are in the profile; the report itself is kept.
 		t.Log.Warn("no report mail can be sent without the profile", "error", err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
@@ -101,13 +102,16 @@ func (t *turn) outcome(ctx context.Context) (out Outcome) {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: domain.CodeClaimsUsedUp,
 			Message: fmt.Sprintf("%d workers in a row ended without a result while they worked on it in this state", t.Claim.Attempts-1)})
 	}
-	ctx, release := t.r.steps.memory.Step(ctx)
-	defer release()
+	ctx, done := t.r.steps.memory.Step(ctx)
+	defer done()
 	if t.batch != nil {
 		return t.d.batchStep(t.r.steps, ctx, t.batch)
 	}
 	var err error
 	if t.job.Profile, err = t.r.cfg.Profiles.Get(t.job.Job.Configuration.ProfileName); err != nil && !t.d.AnyProfile {
+		if !profile.Missing(err) {
+			return release(err)
+		}
 		return wait(domain.Reason{Code: domain.CodeProfileUnknown, Message: err.Error() + "; put it back"}, asideDelay)
 	}
 	return t.d.jobStep(t.r.steps, ctx, t.job)

@@ -94,29 +94,6 @@ func queueChange(path string, v verb[string]) *Operation {
 	})
 }
 
-// ProfileItem is what a depositor has to know of a profile.
-type ProfileItem struct {
-	Name       string `json:"name" doc:"Name, for deposits"`
-	Collection string `json:"collection" doc:"Collection that deposits go to"`
-	Owner      string `json:"owner" doc:"Who answers for the collection"`
-	Priority   int    `json:"priority" doc:"Priority of deposits that ask for none: lower runs first"`
-}
-
-func profiles() []*Operation {
-	return []*Operation{
-		get("profile.ls", "/v1/profiles", "List the profiles that you may deposit with, or whose collection you may see", OnSeen, false, func(_ context.Context, c *Call, _ *None) (app.Page[ProfileItem], error) {
-			list, err := c.App.Profiles()
-			seen := []ProfileItem{}
-			for _, p := range list {
-				if c.Caller.May(access.See, p.Collection) || c.Caller.May(access.Deposit, p.Collection) {
-					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
-				}
-			}
-			return Whole(seen, err)
-		}),
-	}
-}
-
 func status() []*Operation {
 	return []*Operation{
 		get("status.show", "/v1/status", "Show which servers answer, who works, and what waits", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Status, error) {

@@ -12,7 +12,8 @@ import (
 
 // checkTexts returns an error if a text of an input is none (see [text.Check]): texts are
 // compared with those in the tables, or kept for ever. A field with the tag secret is not
-// looked at: it is compared with nothing but itself and never shown.
+// looked at: it is compared with nothing but itself and never shown. One with the tag lines has
+// the content of a file: its lines are looked at.
 func checkTexts(in any) error {
 	name, err := notText(reflect.ValueOf(in), "")
 	if err == nil {
@@ -53,6 +54,9 @@ func notText(v reflect.Value, name string) (string, error) {
 			if !f.IsExported() || f.Tag.Get("secret") != "" {
 				continue
 			}
+			if f.Tag.Get("lines") != "" {
+				value = reflect.ValueOf(breaks.Replace(value.String()))
+			}
 			if at, err := notText(value, fieldName(name, nameOf(f))); err != nil {
 				return at, err
 			}
@@ -60,6 +64,9 @@ func notText(v reflect.Value, name string) (string, error) {
 	}
 	return "", nil
 }
+
+// breaks replaces what only the content of a file may have.
+var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ")
 
 // nameOf returns the name of a field for callers, "" = it groups others.
 func nameOf(f reflect.StructField) string {

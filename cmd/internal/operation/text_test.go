@@ -58,3 +58,19 @@ func eachText(v reflect.Value, name string, do func(name string, v reflect.Value
 		}
 	}
 }
+
+// TestLinesOfFiles: the content of a file may have lines, and nothing else that is no text.
+func TestLinesOfFiles(t *testing.T) {
+	t.Parallel()
+	in := &ProfileSet{}
+	for content, text := range map[string]bool{"name: a\n\tb\r\n": true, "a\rb": false, "a\x00": false, "a\n\u202eb": false, "\xff\n": false} {
+		in.Body.Content, in.Body.Reason = content, "why"
+		if err := checkTexts(in); (err == nil) != text {
+			t.Errorf("%q: %v", content, err)
+		}
+		in.Body.Content, in.Body.Reason = "a", content
+		if err := checkTexts(in); err == nil {
+			t.Errorf("%q is a reason", content)
+		}
+	}
+}

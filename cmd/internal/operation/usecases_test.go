@@ -18,12 +18,11 @@ const (
 	isPart    = "operations are made of it"
 	isMachine = "it runs, restores, rebuilds or compares servers, or needs files of the machine: it is for the machine's own command line"
 	isStream  = "a client follows the stream of events in its place"
-	notServed = "only the machine's own command line has it so far"
 )
 
 // noRows are the use cases that are no row of the table, with the reason.
 var noRows = map[string]string{
-	"app.App.CatchUp": isPart, "app.App.MailAddresses": isPart, "app.App.Meta": isPart, "app.App.WaitProjected": isPart, "queues.Resume": isPart,
+	"app.App.CatchUp": isPart, "app.App.ProfileSet": isPart, "app.App.ReadProfiles": isPart, "app.App.MailAddresses": isPart, "app.App.Meta": isPart, "app.App.WaitProjected": isPart, "queues.Resume": isPart,
 	"objects.Here": isPart, "people.People.Caller": isPart, "people.People.Note": isPart, "app.App.ResumeQueue": isPart,
 
 	"app.App.Repair": isMachine, "app.App.Republish": isMachine, "app.App.RestoreLog": isMachine, "app.App.RestoreZooKeeper": isMachine,
@@ -31,8 +30,6 @@ var noRows = map[string]string{
 	"tables.Poison": isMachine, "tables.PoisonAt": isMachine, "tables.RetryPoison": isMachine, "drops.Accept": isMachine,
 
 	"app.App.Watch": isStream, "app.App.Select": isStream,
-
-	"app.App.Profile": notServed,
 }
 
 // useCases returns the exported functions of package app, and of those below it, that carry

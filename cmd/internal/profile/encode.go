@@ -3,7 +3,6 @@ package profile
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
@@ -24,19 +23,11 @@ func (p Profile) version() string {
 	if err != nil {
 		return ""
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:6])
+	return SHA256(data)[:12]
 }
 
-// MarshalJSON encodes the fields under the names and in the units that files use.
-func (p Profile) MarshalJSON() ([]byte, error) {
-	data, err := p.YAML()
-	if err != nil {
-		return nil, err
-	}
-	var fields map[string]any
-	if err := yaml.Unmarshal(data, &fields); err != nil {
-		return nil, fmt.Errorf("profile %s: %w", p.Name, err)
-	}
-	return json.Marshal(fields)
+// SHA256 returns the SHA-256 of the content of a profile, in hexadecimal.
+func SHA256(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }

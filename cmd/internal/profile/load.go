@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -11,8 +12,72 @@ import (
 // maxFile bounds what is read of one file, in bytes.
 const maxFile = 1 << 20
 
-// Set is all profiles of an installation. It does not change.
-type Set struct{ byName map[string]Profile }
+// Set is all profiles of an installation. One of files does not change.
+type Set struct {
+	byName map[string]Profile // those of files
+	now    Now                // nil = these are all
+}
+
+// Now returns the profiles as they are now. wanted is the name that is asked for, "" = none
+// in particular. With an error, which says why it is not known what the profile of this name
+// says, it returns them as they were known last.
+type Now func(wanted string) (*Set, error)
+
+// Has reports whether there is a profile of a name.
+func (s *Set) Has(name string) bool {
+	_, has := s.byName[name]
+	return has
+}
+
+// Changing returns the set that is, whenever it is asked, the one that now returns.
+func (s *Set) Changing(now Now) *Set { return &Set{byName: s.byName, now: now} }
+
+// File returns the profile of a name that a file says, or a [*NotFoundError].
+func (s *Set) File(name string) (Profile, error) { return (&Set{byName: s.byName}).Get(name) }
+
+// With returns a set in which profiles stand in the place of those of the same names.
+func (s *Set) With(profiles ...Profile) *Set {
+	all := &Set{byName: map[string]Profile{}}
+	maps.Copy(all.byName, s.known())
+	for _, p := range profiles {
+		all.byName[p.Name] = p
+	}
+	return all
+}
+
+func (s *Set) current(wanted string) (*Set, error) {
+	if s.now == nil {
+		return s, nil
+	}
+	return s.now(wanted)
+}
+
+// known returns the profiles as they are known now, by name.
+func (s *Set) known() map[string]Profile {
+	now, _ := s.current("") // only what is not known has an error
+	return now.byName
+}
+
+// Fits returns why a profile cannot be among these, in the place of the one of its name: nil =
+// it can.
+func (s *Set) Fits(p Profile) error {
+	for _, other := range s.known() {
+		if other.Name != p.Name && other.Collection == p.Collection {
+			return Faults{{File: p.File, Field: "collection", Problem: quote(p.Collection) + " is the collection of the profile " + other.Name, Remedy: "write one profile a collection"}}
+		}
+		if other.Name != p.Name {
+			continue
+		}
+		for _, f := range []struct{ field, is, was string }{
+			{"collection", p.Collection, other.Collection}, {"storage", p.Storage, other.Storage}, {"working_dir", p.WorkingDir, other.WorkingDir},
+		} {
+			if f.is != f.was {
+				return Faults{{File: p.File, Field: f.field, Problem: "it is " + quote(f.was) + " and stays so while the service runs: what was deposited is there", Remedy: "make another profile for what is deposited from now on"}}
+			}
+		}
+	}
+	return nil
+}
 
 // Load reads every *.yaml file in dir. The error is [Faults] with all that is
 // wrong in any of them, or that of the file system.
@@ -60,6 +125,26 @@ func Load(dir string) (*Set, error) {
 	return set, nil
 }
 
+// Parse parses one profile; file is its name in errors. The error is [Faults].
+func Parse(file string, data []byte) (Profile, error) {
+	p, d := parse(file, data)
+	return p, d.faults.asError()
+}
+
+// Kept returns the profile that was kept as what a setting names. It has that version, also
+// where this program has further defaults.
+func Kept(name string, content []byte, version, sha string) (Profile, error) {
+	if is := SHA256(content); is != sha {
+		return Profile{}, fmt.Errorf("the content of the profile %s has the SHA-256 %s, not %s: it was altered; remove what was set, and set it again", name, is, sha)
+	}
+	p, err := Parse("profile "+name+" as it was set", content)
+	if err == nil && p.Name != name {
+		err = fmt.Errorf("the content is that of the profile %s, not %s", p.Name, name)
+	}
+	p.Version = version
+	return p, err
+}
+
 func parse(file string, data []byte) (Profile, *document) {
 	d := &document{file: file, lines: make(map[string]int)}
 	p := Defaults()
@@ -90,13 +175,24 @@ func once(faults Faults) Faults {
 }
 
 // Get returns the profile of a name, or a [*NotFoundError] that lists the names
-// there are.
+// there are. Another error says that it is not known what the profile says, or whether there
+// is one.
 func (s *Set) Get(name string) (Profile, error) {
-	if p, ok := s.byName[name]; ok {
+	now, err := s.current(name)
+	if err != nil {
+		return Profile{}, fmt.Errorf("it is not known what the profile %s says: %w", name, err)
+	}
+	if p, ok := now.byName[name]; ok {
 		return p, nil
 	}
-	return Profile{}, &NotFoundError{Name: name, Known: s.Names()}
+	return Profile{}, &NotFoundError{Name: name, Known: now.Names()}
+}
+
+// Missing reports whether an error of Get says that there is no such profile.
+func Missing(err error) bool {
+	_, missing := errors.AsType[*NotFoundError](err)
+	return missing
 }
 
 // Names lists the profiles, sorted.
-func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.known())) }

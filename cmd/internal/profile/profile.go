@@ -13,88 +13,88 @@ import (
 type Profile struct {
 	// Name is the profile_name of submissions: 1 to 64 of a–z, 0–9, _
 	// and -, the first a letter or digit. Required; unique.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" json:"name"`
 	// Collection is what holds are set on: printable ASCII without space, slash
 	// and colon. Required; unique, for a profile describes one collection.
-	Collection string `yaml:"collection"`
+	Collection string `yaml:"collection" json:"collection"`
 	// Owner is who answers for the collection, in words. Required.
-	Owner string `yaml:"owner"`
+	Owner string `yaml:"owner" json:"owner"`
 	// Description is for people.
-	Description string `yaml:"description"`
+	Description string `yaml:"description" json:"description"`
 
-	Identifier Identifier `yaml:"identifier"`
+	Identifier Identifier `yaml:"identifier" json:"identifier"`
 
 	// Storage is the URL of the bucket that keeps the objects, without user name
 	// and password; "default" is that of the installation.
-	Storage string `yaml:"storage"`
+	Storage string `yaml:"storage" json:"storage"`
 
-	Priority Priority `yaml:"priority"`
-	Callback Callback `yaml:"callback"`
-	Notify   Notify   `yaml:"notify"`
+	Priority Priority `yaml:"priority" json:"priority"`
+	Callback Callback `yaml:"callback" json:"callback"`
+	Notify   Notify   `yaml:"notify" json:"notify"`
 
 	// DigestAlgorithm is the one by which files without a digest of their own are
 	// recorded: adler32, crc32, md5, sha1, sha256, sha384 or sha512. Default sha256.
-	DigestAlgorithm manifest.Algorithm `yaml:"digest_algorithm"`
+	DigestAlgorithm manifest.Algorithm `yaml:"digest_algorithm" json:"digest_algorithm"`
 
 	// WorkingDir is the absolute path of a directory that all workers share; "" is
 	// that of the installation.
-	WorkingDir string `yaml:"working_dir"`
+	WorkingDir string `yaml:"working_dir" json:"working_dir"`
 
-	Fetch  Fetch  `yaml:"fetch"`
-	Limits Limits `yaml:"limits"`
+	Fetch  Fetch  `yaml:"fetch" json:"fetch"`
+	Limits Limits `yaml:"limits" json:"limits"`
 
 	// Metadata are the kinds of metadata files that are taken, up to 16. Default none.
-	Metadata []Metadata `yaml:"metadata,omitempty"`
+	Metadata []Metadata `yaml:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// ResponseType is the form of callbacks and reports when a deposit does not
 	// ask for one: json, xml or html. Default json.
-	ResponseType string `yaml:"response_type"`
+	ResponseType string `yaml:"response_type" json:"response_type"`
 
 	// File is where the profile was read from.
-	File string `yaml:"-"`
+	File string `yaml:"-" json:"-"`
 	// Version names the content: it changes whenever the profile does.
-	Version string `yaml:"-"`
+	Version string `yaml:"-" json:"-"`
 }
 
 // Identifier is how new objects are named.
 type Identifier struct {
-	Scheme   string `yaml:"scheme"`   // ark, which is also the default
-	NAAN     string `yaml:"naan"`     // name-assigning number, 5 to 9 digits or consonants. Required
-	Shoulder string `yaml:"shoulder"` // begins every name: consonants, then a digit, such as fk4. Required
+	Scheme   string `yaml:"scheme" json:"scheme"`     // ark, which is also the default
+	NAAN     string `yaml:"naan" json:"naan"`         // name-assigning number, 5 to 9 digits or consonants. Required
+	Shoulder string `yaml:"shoulder" json:"shoulder"` // begins every name: consonants, then a digit, such as fk4. Required
 }
 
 // Priority is the order of jobs: 0 to 99, lower runs first.
 type Priority struct {
-	Default     int         `yaml:"default"` // default 5
-	LargeBatch  LargeBatch  `yaml:"large_batch"`
-	LargeObject LargeObject `yaml:"large_object"`
+	Default     int         `yaml:"default" json:"default"` // default 5
+	LargeBatch  LargeBatch  `yaml:"large_batch" json:"large_batch"`
+	LargeObject LargeObject `yaml:"large_object" json:"large_object"`
 }
 
 // LargeBatch makes the jobs of large batches less urgent, so that they do not
 // starve small ones.
 type LargeBatch struct {
-	Jobs     int `yaml:"jobs"`     // from how many jobs on; 0 = never. Default 1000
-	Priority int `yaml:"priority"` // at least Priority.Default. Default 10
+	Jobs     int `yaml:"jobs" json:"jobs"`         // from how many jobs on; 0 = never. Default 1000
+	Priority int `yaml:"priority" json:"priority"` // at least Priority.Default. Default 10
 }
 
 // LargeObject makes large objects less urgent once their size is known.
 type LargeObject struct {
-	Bytes    Bytes `yaml:"bytes"`    // from how many bytes on; 0 = never. Default 10 GiB
-	Priority int   `yaml:"priority"` // at least Priority.Default. Default 10
+	Bytes    Bytes `yaml:"bytes" json:"bytes"`       // from how many bytes on; 0 = never. Default 10 GiB
+	Priority int   `yaml:"priority" json:"priority"` // at least Priority.Default. Default 10
 }
 
 // Callback is where completed jobs are announced.
 type Callback struct {
 	// URL gets a POST per job: http or https, without user name, password and
 	// fragment. "" = none.
-	URL string `yaml:"url"`
+	URL string `yaml:"url" json:"url"`
 }
 
 // Notify are the mails that a batch causes.
 type Notify struct {
-	From string   `yaml:"from"` // address of the sender; required when On is not empty
-	To   []string `yaml:"to"`   // addresses, each a bare user@host; required when On is not empty
-	On   []Mail   `yaml:"on"`   // default none
+	From string   `yaml:"from" json:"from"` // address of the sender; required when On is not empty
+	To   []string `yaml:"to" json:"to"`     // addresses, each a bare user@host; required when On is not empty
+	On   []Mail   `yaml:"on" json:"on"`     // default none
 }
 
 // Mail is a kind of mail.
@@ -111,29 +111,29 @@ type Fetch struct {
 	// Allow opens addresses that are closed otherwise, such as those of the local
 	// network: IP prefixes (10.1.0.0/16) and host:port. Public addresses need no
 	// entry. Default none.
-	Allow []string `yaml:"allow"`
+	Allow []string `yaml:"allow" json:"allow"`
 	// Attempts is how often each request is made, for a file, a manifest or the
 	// callback: 1 to 100. Default 16, which takes over an hour.
-	Attempts int      `yaml:"attempts"`
-	Timeout  Duration `yaml:"timeout"`  // for one attempt, 1s to 168h. Default 1h
-	MinRate  Bytes    `yaml:"min_rate"` // bytes per second below which an attempt is given up; 0 = any. Default 16 KiB
-	Parallel int      `yaml:"parallel"` // files of a job at once, 1 to 64. Default 4
+	Attempts int      `yaml:"attempts" json:"attempts"`
+	Timeout  Duration `yaml:"timeout" json:"timeout"`   // for one attempt, 1s to 168h. Default 1h
+	MinRate  Bytes    `yaml:"min_rate" json:"min_rate"` // bytes per second below which an attempt is given up; 0 = any. Default 16 KiB
+	Parallel int      `yaml:"parallel" json:"parallel"` // files of a job at once, 1 to 64. Default 4
 }
 
 // Limits bound what a deposit may ask for.
 type Limits struct {
-	MaxFiles         int   `yaml:"max_files"`          // files of an object, 1 to 1,000,000. Default 10,000
-	MaxFileBytes     Bytes `yaml:"max_file_bytes"`     // size of a file, at least 1. Default 1 TiB
-	MaxRows          int   `yaml:"max_rows"`           // objects of a batch, 1 to 1,000,000. Default 50,000
-	MaxManifestBytes Bytes `yaml:"max_manifest_bytes"` // size of a manifest, 1 KiB to 1 GiB. Default 64 MiB
+	MaxFiles         int   `yaml:"max_files" json:"max_files"`                   // files of an object, 1 to 1,000,000. Default 10,000
+	MaxFileBytes     Bytes `yaml:"max_file_bytes" json:"max_file_bytes"`         // size of a file, at least 1. Default 1 TiB
+	MaxRows          int   `yaml:"max_rows" json:"max_rows"`                     // objects of a batch, 1 to 1,000,000. Default 50,000
+	MaxManifestBytes Bytes `yaml:"max_manifest_bytes" json:"max_manifest_bytes"` // size of a manifest, 1 KiB to 1 GiB. Default 64 MiB
 }
 
 // Metadata is a kind of metadata files, in the texts of [metadata.ParseFormat].
 type Metadata struct {
-	Root       string `yaml:"root"`            // root element of the file. Required; unique
-	Record     string `yaml:"record"`          // path from the root to a record. Required
-	Identifier string `yaml:"identifier"`      // path from a record to its identifier. Required
-	Title      string `yaml:"title,omitempty"` // path from a record to its title; "" = it needs none
+	Root       string `yaml:"root" json:"root"`                       // root element of the file. Required; unique
+	Record     string `yaml:"record" json:"record"`                   // path from the root to a record. Required
+	Identifier string `yaml:"identifier" json:"identifier"`           // path from a record to its identifier. Required
+	Title      string `yaml:"title,omitempty" json:"title,omitempty"` // path from a record to its title; "" = it needs none
 }
 
 // Formats returns the kinds of metadata files of a valid profile.
@@ -156,7 +156,8 @@ func Defaults() Profile {
 			LargeObject: LargeObject{Bytes: 10 << 30, Priority: 10},
 		},
 		DigestAlgorithm: manifest.SHA256,
-		Fetch:           Fetch{Attempts: 16, Timeout: Duration(time.Hour), MinRate: 16 << 10, Parallel: 4},
+		Notify:          Notify{To: []string{}, On: []Mail{}},
+		Fetch:           Fetch{Allow: []string{}, Attempts: 16, Timeout: Duration(time.Hour), MinRate: 16 << 10, Parallel: 4},
 		Limits:          Limits{MaxFiles: 10_000, MaxFileBytes: 1 << 40, MaxRows: 50_000, MaxManifestBytes: 64 << 20},
 		ResponseType:    "json",
 	}

@@ -326,8 +326,77 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Parse parses one profile; file is its name in errors. The error is [Faults].
-func Parse(file string, data []byte) (Profile, error) {
-	p, d := parse(file, data)
-	return p, d.faults.asError()
+// TestSetChanges: what stands in the place of files is found, and the files are still known.
+func TestSetChanges(t *testing.T) {
+	t.Parallel()
+	is := func(name, collection, owner string) Profile {
+		p := Defaults()
+		p.Name, p.Collection, p.Owner = name, collection, owner
+		return p
+	}
+	files := (&Set{}).With(is("maps", "maps", "us"))
+	now := files
+	var away error
+	set := files.Changing(func(string) (*Set, error) { return now, away })
+	now = files.With(is("maps", "maps", "them"), is("films", "films", "us"))
+	if p, err := set.Get("maps"); err != nil || p.Owner != "them" || len(set.Names()) != 2 {
+		t.Errorf("%+v, %v, %v", p, err, set.Names())
+	}
+	if p, err := set.File("maps"); err != nil || p.Owner != "us" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := set.File("films"); err == nil {
+		t.Error("a profile without a file has one")
+	}
+	_, err := set.Get("rocks")
+	if !Missing(err) || !strings.Contains(err.Error(), "known are: films, maps") {
+		t.Errorf("%v", err)
+	}
+	away = errors.New("no answer")
+	if _, err = set.Get("maps"); Missing(err) || !errors.Is(err, away) {
+		t.Errorf("%v: it is not known what it says", err)
+	}
+	away = nil
+	elsewhere := func(edit func(*Profile)) Profile {
+		p := is("maps", "maps", "us")
+		edit(&p)
+		return p
+	}
+	for _, c := range []struct {
+		p    Profile
+		says string
+	}{
+		{is("maps", "maps", "others"), ""}, {is("rocks", "rocks", "us"), ""},
+		{is("rocks", "films", "us"), "is the collection of the profile films"}, {is("maps", "charts", "us"), `it is "maps" and stays so`},
+		{elsewhere(func(p *Profile) { p.Storage = "s3://other" }), "storage: it is"}, {elsewhere(func(p *Profile) { p.WorkingDir = "/other" }), "working_dir: it is"},
+	} {
+		if err := set.Fits(c.p); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s in %s: %v, want %q", c.p.Name, c.p.Collection, err, c.says)
+		}
+	}
+}
+
+// TestKept: a content that was kept is used as what names it, and an altered one is not.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	p := Defaults()
+	p.Name, p.Collection, p.Owner, p.Identifier = "maps", "maps", "us", Identifier{Scheme: "ark", NAAN: "99999", Shoulder: "fk4"}
+	content, err := p.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := SHA256(content)
+	if got, err := Kept("maps", content, sum[:12], sum); err != nil || got.Version != sum[:12] || got.Owner != "us" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := Kept("maps", append(content, '\n'), sum[:12], sum); err == nil || !strings.Contains(err.Error(), "was altered") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Kept("films", content, sum[:12], sum); err == nil || !strings.Contains(err.Error(), "that of the profile maps") {
+		t.Errorf("%v", err)
+	}
+	broken := []byte("name: maps\n")
+	if _, err := Kept("maps", broken, SHA256(broken)[:12], SHA256(broken)); err == nil {
+		t.Error("what is no profile is used")
+	}
 }

@@ -15,13 +15,26 @@ type Duration time.Duration
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
-	v, err := time.ParseDuration(n.Value)
-	if n.Kind != yaml.ScalarNode || err != nil {
-		return errors.New("write a number and its unit, such as 90s, 10m or 1h30m")
+	if n.Kind != yaml.ScalarNode {
+		return errDuration
+	}
+	return d.UnmarshalText([]byte(n.Value))
+}
+
+var errDuration = errors.New("write a number and its unit, such as 90s, 10m or 1h30m")
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err != nil {
+		return errDuration
 	}
 	*d = Duration(v)
 	return nil
 }
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // MarshalYAML implements yaml.Marshaler.
 func (d Duration) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
@@ -39,22 +52,33 @@ var units = []struct {
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (b *Bytes) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind == yaml.ScalarNode {
-		for _, u := range units {
-			digits, ok := strings.CutSuffix(n.Value, u.name)
-			if !ok {
-				continue
-			}
-			v, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 63-int(u.shift))
-			if err == nil {
-				*b = Bytes(v << u.shift)
-				return nil
-			}
+	if n.Kind != yaml.ScalarNode {
+		return errBytes
+	}
+	return b.UnmarshalText([]byte(n.Value))
+}
+
+var errBytes = errors.New("write a whole number of bytes, or one with a unit: B, KiB, MiB, GiB or TiB")
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(string(text), u.name)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseUint(strings.TrimSpace(digits), 10, 63-int(u.shift))
+		if err != nil {
 			break
 		}
+		*b = Bytes(v << u.shift)
+		return nil
 	}
-	return errors.New("write a whole number of bytes, or one with a unit: B, KiB, MiB, GiB or TiB")
+	return errBytes
 }
+
+// MarshalText implements encoding.TextMarshaler.
+func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // MarshalYAML implements yaml.Marshaler.
 func (b Bytes) MarshalYAML() (any, error) { return b.String(), nil }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,6 +56,9 @@ type Installation struct {
 	drop     lazy[*drop.Folder]
 	profiles lazy[*profile.Set]
 	requests lazy[*fetch.Client]
+
+	profilesSet atomic.Int64              // how often this process has set a profile
+	setReader   atomic.Pointer[LiveState] // of the profiles that are set, nil = the live state is not open
 }
 
 // New returns an installation in which nothing is open yet. roles are shown to
@@ -77,7 +81,10 @@ func (in *Installation) Close() error {
 	return errors.Join(
 		in.pool.close(func(p *pgxpool.Pool) error { p.Close(); return closed(app.ServerPostgres, nil) }),
 		in.events.close(func(l *eventLog) error { l.close(); return closed(app.ServerNATS, nil) }),
-		in.live.close(func(s *LiveState) error { return closed(app.ServerZooKeeper, s.Close()) }),
+		in.live.close(func(s *LiveState) error {
+			in.setReader.Store(nil)
+			return closed(app.ServerZooKeeper, s.Close())
+		}),
 		in.stores.close((*stores).close),
 		in.objects.close((*store.Store).Close),
 		in.requests.close(func(c *fetch.Client) error { c.Close(); return nil }),
@@ -167,16 +174,6 @@ func (in *Installation) Uploads(ctx context.Context) (*store.Store, error) {
 	return in.objects.get(ctx, func(ctx context.Context) (*store.Store, error) {
 		s, err := store.Open(ctx, in.cfg.Store)
 		return s, failed("open the object store", err, "the setting store names it: "+in.shown["store"])
-	})
-}
-
-// Profiles implements app.Effects.
-func (in *Installation) Profiles() (*profile.Set, error) { return in.profileSet(context.Background()) }
-
-func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
-	return in.profiles.get(ctx, func(context.Context) (*profile.Set, error) {
-		set, err := profile.Load(in.cfg.ProfilesDir)
-		return set, failed("read the profiles", err, "the setting profiles_dir names their directory: "+in.cfg.ProfilesDir+"; `accession config check` tells how to get a first one")
 	})
 }
 

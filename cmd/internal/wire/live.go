@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -21,7 +22,9 @@ type LiveState struct {
 	*zklive.Store
 	metrics  *ops.Metrics
 	pressure *eventstore.Pressure
-	written  func(ctx context.Context, a domain.Aggregate, version int64) (command string, err error)
+	// profilesSet counts the profiles that this process has set.
+	profilesSet *atomic.Int64
+	written     func(ctx context.Context, a domain.Aggregate, version int64) (command string, err error)
 }
 
 // LiveState returns the live state's adapter.
@@ -46,7 +49,9 @@ func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 			return nil, in.unavailable(app.ServerZooKeeper, err)
 		}
 		limits := eventstore.Limits{Warn: in.cfg.OutboxWarn, Full: in.cfg.OutboxFull, Stop: in.cfg.OutboxStop, Queue: in.cfg.QueueLimit, Heap: in.heapLimit()}
-		return &LiveState{Store: s, metrics: in.metrics, written: in.writer, pressure: &eventstore.Pressure{Measure: s.Load, Limits: limits, Log: in.log}}, nil
+		live := &LiveState{Store: s, metrics: in.metrics, profilesSet: &in.profilesSet, written: in.writer, pressure: &eventstore.Pressure{Measure: s.Load, Limits: limits, Log: in.log}}
+		in.setReader.Store(live)
+		return live, nil
 	})
 }
 
@@ -183,6 +188,7 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (d
 		done, err = l.Store.Commit(ctx, changes...)
 	}
 	l.metrics.Committed(changes, time.Since(begun), err)
+	l.noteProfiles(changes)
 	for i, d := range done {
 		if d.Claim != nil {
 			l.metrics.Claimed(d.Claim, cmp.Or(string(changes[i].Next), string(domain.BatchPending)))

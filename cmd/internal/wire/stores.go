@@ -61,6 +61,9 @@ type stores struct {
 // ProfileStore implements audit.Stores.
 func (s *stores) ProfileStore(ctx context.Context, name string) (*store.Store, error) {
 	p, err := s.profiles.Get(name)
+	if err != nil && !profile.Missing(err) {
+		return nil, err
+	}
 	if err != nil || p.Storage == "" || p.Storage == storageDefault {
 		return s.own, nil //nolint:nilerr // as documented
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -26,6 +27,9 @@ func (in *Installation) RemoveWork(ctx context.Context, j domain.Job) error {
 		return err
 	}
 	p, err := profiles.Get(j.Configuration.ProfileName)
+	if err != nil && !profile.Missing(err) {
+		return err
+	}
 	if err != nil || p.WorkingDir == "" {
 		work, err := in.Work(ctx)
 		if err != nil {
@@ -49,7 +53,11 @@ func (in *Installation) WorkDirs(ctx context.Context) (all []consistency.WorkDir
 		return nil, err
 	}
 	for _, name := range profiles.Names() {
-		if p, err := profiles.Get(name); err == nil && p.WorkingDir != "" {
+		p, err := profiles.Get(name)
+		if err != nil && !profile.Missing(err) {
+			return nil, err
+		}
+		if p.WorkingDir != "" {
 			dirs[p.WorkingDir] = true
 		}
 	}

@@ -407,6 +407,20 @@ type RecordPayloadUrl struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per content that a profile was set to while the service ran, kept before the setting names it. Which of them counts, the setting of the profile says.
+type RecordProfile struct {
+	// Name of the profile.
+	Name string `json:"name"`
+	// Version of the content: the first digits of its SHA-256, defaults spelled out.
+	Version string `json:"version"`
+	// The profile as YAML, defaults spelled out.
+	Content string `json:"content"`
+	// Who set the profile to this content first.
+	KeptBy string `json:"kept_by"`
+	// When the content was kept.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per right: a user has a role in a collection, or in all of them.
 type RecordRight struct {
 	// The user.

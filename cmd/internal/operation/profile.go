@@ -1,0 +1,102 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// ProfileItem is what a depositor has to know of a profile.
+type ProfileItem struct {
+	Name       string `json:"name" doc:"Name, for deposits"`
+	Collection string `json:"collection" doc:"Collection that deposits go to"`
+	Owner      string `json:"owner" doc:"Who answers for the collection"`
+	Priority   int    `json:"priority" doc:"Priority of deposits that ask for none: lower runs first"`
+}
+
+// ProfileName names a profile.
+type ProfileName struct {
+	Name string `path:"name" maxLength:"64" example:"maps" doc:"Name of the profile"`
+}
+
+// Collection implements collected. A profile that does not exist is that of no collection for
+// those who may not act everywhere.
+func (p *ProfileName) Collection(c *Call) (string, error) {
+	name, err := c.collectionOf(p.Name)
+	if known, ok := errors.AsType[*app.Error](err); ok && known.Kind == app.NotFound && !c.Caller.May(access.Act, "") {
+		return "", nil
+	}
+	return name, err
+}
+
+// ProfileCheck has a content to be checked.
+type ProfileCheck struct {
+	Body struct {
+		Content string `json:"content" lines:"true" minLength:"1" maxLength:"65536" doc:"The profile, as the YAML file that it would be in profiles_dir"`
+	}
+}
+
+// ProfileSet has another content of a profile.
+type ProfileSet struct {
+	ProfileName
+	Setting
+	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed; setting_version of what is shown"`
+	Body    struct {
+		Content string `json:"content" lines:"true" minLength:"1" maxLength:"65536" doc:"The profile, as the YAML file that it would be in profiles_dir"`
+		Reason  string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
+	}
+}
+
+func (s *ProfileSet) prepare(op *Operation, c *Call) error {
+	c.App.DryRun = s.DryRun
+	return s.command(op, c, s.IfMatch)
+}
+
+// ProfileRm removes what was set of a profile.
+type ProfileRm struct {
+	ProfileName
+	Match
+}
+
+func profileOperations() []*Operation {
+	const path = "/v1/profiles/{name}"
+	change := Operation{Method: http.MethodPost, Need: access.Administer, On: OnInstallation, Write: true}
+	of := func(verb, summary string) Operation {
+		change.Name, change.Path, change.Summary = "profile."+verb, path+"/"+verb, summary
+		return change
+	}
+	return []*Operation{
+		get("profile.ls", "/v1/profiles", "List the profiles that you may deposit with, or whose collection you may see", OnSeen, false, func(ctx context.Context, c *Call, _ *None) (app.Page[ProfileItem], error) {
+			list, err := c.App.Profiles(ctx)
+			seen := []ProfileItem{}
+			for _, p := range list {
+				if c.Caller.May(access.See, p.Collection) || c.Caller.May(access.Deposit, p.Collection) {
+					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
+				}
+			}
+			return Whole(seen, err)
+		}),
+		row(Operation{Name: "profile.show", Method: http.MethodGet, Path: path, Summary: "Show a profile with its defaults, and what says so", Need: access.Act, On: OnCollection},
+			func(ctx context.Context, c *Call, in *ProfileName) (profiles.Shown, error) {
+				s, err := profiles.Show(ctx, c.App, in.Name)
+				if c.version = s.Setting; !c.Caller.May(access.Administer, "") {
+					s = s.WithoutSecrets()
+				}
+				return s, err
+			}),
+		row(of("set", "Make a profile, or replace what it says, after a check"), func(ctx context.Context, c *Call, in *ProfileSet) (app.Changed, error) {
+			return profiles.Set(ctx, c.App, in.Name, in.Body.Content, in.Body.Reason)
+		}),
+		row(of("rm", "Remove what was set of a profile: its file counts again"), func(ctx context.Context, c *Call, in *ProfileRm) (app.Changed, error) {
+			return profiles.Rm(ctx, c.App, in.Name, in.Why())
+		}),
+		row(Operation{Name: "profile.check", Method: http.MethodPost, Path: "/v1/profiles/check", Summary: "Check what a profile would say, and show what would be otherwise", Need: access.Administer, On: OnInstallation},
+			func(ctx context.Context, c *Call, in *ProfileCheck) (profiles.Sound, error) {
+				return profiles.CheckContent(ctx, c.App, in.Body.Content)
+			}),
+	}
+}
