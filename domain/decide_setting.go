@@ -75,7 +75,11 @@ func DecideQueueSetting(s Setting, to SettingValue, why string) (Decision, error
 		return refused(CodeReasonMissing, "a change of the deposit queues needs a reason")
 	}
 	if reflect.DeepEqual(to, s.SettingValue) {
-		return refused(CodeNoChange, string(s.Kind)+" "+s.Name+" is set so already")
+		how := " is set so already"
+		if s.Value() == nil {
+			how = " is not set"
+		}
+		return refused(CodeNoChange, string(s.Kind)+" "+s.Name+how)
 	}
 	after := s
 	after.SettingValue = to

@@ -14,21 +14,21 @@ import (
 // once it says nothing; each reads a manifest that does not come.
 func TestProcessorWorkers(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "fetch_response_timeout=30m", "fetch_manifest_timeout=1h", "workers=batch-pending=4", "stop_grace=10ms")
+	in := newInstallation(t, "fetch_response_timeout=30m", "fetch_manifest_timeout=1h", "workers=batch-pending=8", "stop_grace=10ms")
 	bad := newHolder(t, http.MethodGet, false)
 	in.says(0, words("processor stop metadata default --reason x"))
 	in.says(0, words("processor add metadata films --workers 1 --reason x"))
 	in.serveInProcess()
-	for _, user := range []string{"ana", "ben", "carl"} {
+	for _, user := range []string{"ana", "ben", "carl", "dan"} {
 		in.depositBy(user, bad.URL+"/bad", domain.TypeBatchManifest)
 	}
 	bad.holds(t, 1)
-	in.says(0, words("queue board metadata"), "2 waiting, 1 running")
+	in.says(0, words("queue board metadata"), "3 waiting, 1 running")
 	in.says(0, words("processor set metadata films --workers 2 --reason x"))
-	bad.holds(t, 2)
-	in.says(0, words("queue board metadata"), "1 waiting, 2 running")
+	bad.holds(t, 3) // the one that was taken away ends its step first
+	in.says(0, words("queue board metadata"), "1 waiting, 3 running")
 	in.says(0, words("processor set metadata films --workers 0 --reason x"))
-	bad.holds(t, 3)
+	bad.holds(t, 4)
 }
 
 // TestQueryProcessors: processors of the query queue serve whom they require, those of the

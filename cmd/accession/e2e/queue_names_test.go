@@ -52,7 +52,11 @@ func TestNamesOfOtherSystems(t *testing.T) {
 			}
 			in.says(0, args)
 			if strings.Contains(m[1], "QUEUE") && !strings.HasPrefix(m[1], "processor") {
-				also = append(also, slices.Replace(slices.Clone(args[:len(args)-2]), 2, 3, "all"))
+				both := slices.Replace(slices.Clone(args[:len(args)-2]), 2, 3, "all")
+				if n := slices.Index(both, number); n > 0 {
+					both[n] = "1" + number // another one than is set
+				}
+				also = append(also, both)
 			}
 			if flag := regexp.MustCompile(`--([a-z-]+) N`).FindStringSubmatch(m[1]); flag != nil {
 				numbers[why] = fmt.Sprintf("%q:%s", strings.ReplaceAll(flag[1], "-", "_"), number)

@@ -87,7 +87,11 @@ func RemoveProcessor(ctx context.Context, a *app.App, queue, name, why string) (
 		return c, noProcessor(queue, name)
 	}
 	if _, set := now.Set.Processors[name]; !set {
-		return c, &app.Error{Kind: app.Refused, What: "remove processor " + name, Err: fmt.Errorf("nothing was set of processor %s of %s: it is there by configuration", name, queue),
+		by := "built in"
+		if _, configured := now.Configured.Processors[name]; configured {
+			by = "there by configuration"
+		}
+		return c, &app.Error{Kind: app.Refused, What: "remove processor " + name, Err: fmt.Errorf("nothing was set of processor %s of %s: it is %s", name, queue, by),
 			Hint: "`accession processor stop` ends its work; the setting processors of the configuration says which there are"}
 	}
 	c, err = change(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name), func(domain.SettingValue) domain.SettingValue { return domain.SettingValue{} }, why)

@@ -83,11 +83,10 @@ func (s *Server) Handlers() (map[string]Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	protocol := map[Route]http.HandlerFunc{begins: tusd.PostFile, looks: tusd.HeadFile, appends: tusd.PatchFile, cancels: tusd.DelFile}
 	all := map[string]Handler{}
-	for route, do := range map[Route]http.HandlerFunc{
-		options: nil, begins: tusd.PostFile, looks: tusd.HeadFile, appends: tusd.PatchFile, cancels: tusd.DelFile,
-	} {
-		all[route.Method+" "+route.Path] = s.handle(tusd, route, do)
+	for _, route := range Table() {
+		all[route.Method+" "+route.Path] = s.handle(tusd, route, protocol[route])
 	}
 	return all, nil
 }
