@@ -53,7 +53,10 @@ func Run(ctx context.Context, o Options) error {
 		d.step("Finished in %s; everything went as intended.", render.Duration(time.Since(begun)))
 	}
 	if err == nil && o.Keep {
-		d.say("Servers and service keep running: Ctrl-C stops them.")
+		d.say("Servers and service keep running: Ctrl-C stops them. Meanwhile, in another terminal:")
+		for _, command := range []string{"status", "batch ls", "queue board metadata"} {
+			d.say("%s --config %s %s", d.Called, relative(d.settings), command)
+		}
 		select {
 		case <-ctx.Done():
 		case <-d.stack.Done():

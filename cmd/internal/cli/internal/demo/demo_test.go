@@ -1,8 +1,13 @@
 package demo
 
 import (
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
 // TestDemoSaysHowToCallItAgain: with the program as it was called, and the
@@ -31,5 +36,27 @@ func TestDemoServesInTurn(t *testing.T) {
 		if err := inTurn(grabs); (err == nil) != good {
 			t.Errorf("%s: %v", order, err)
 		}
+	}
+}
+
+// TestSettingsOfTheDemo: the file that others look around with has what the demonstration
+// was started with, and is only for its user.
+func TestSettingsOfTheDemo(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "accession.yaml")
+	want := map[string]string{"instance": "demo", "postgres": "postgres://u:p%22%27w@127.0.0.1:5432/d?sslmode=disable", "data_dir": "/var/tmp/a \"b\": #c", "retry_delay": "200ms"}
+	if err := writeSettings(file, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := config.Load(config.Sources{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := config.Load(config.Sources{Flags: want})
+	if err != nil || !reflect.DeepEqual(got.Config, same.Config) {
+		t.Errorf("%v: %+v, want %+v", err, got.Config, same.Config)
+	}
+	if is, err := os.Stat(file); err != nil || is.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", is, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -31,14 +32,15 @@ const demoDir = ".accession/demo"
 // process.
 type demo struct {
 	Options
-	stack   *stack.Stack
-	cfg     config.Resolved
-	app     *app.App
-	door    string      // URL of the API
-	client  http.Client // of the depositors
-	logFile string
-	dirFlag string         // the flag for the same directory
-	closing []func() error // in the order of opening
+	stack    *stack.Stack
+	cfg      config.Resolved
+	app      *app.App
+	door     string      // URL of the API
+	client   http.Client // of the depositors
+	logFile  string
+	settings string         // file of the settings
+	dirFlag  string         // the flag for the same directory
+	closing  []func() error // in the order of opening
 }
 
 func (d *demo) step(format string, args ...any) { fmt.Fprintf(d.Out, "\n"+format+"\n", args...) }
@@ -107,13 +109,30 @@ func (d *demo) configure() (err error) {
 	if err := os.WriteFile(filepath.Join(data, "profiles", "demo.yaml"), profiles.Demo, 0o644); err != nil {
 		return err
 	}
+	if data, err = filepath.Abs(data); err != nil {
+		return err
+	}
 	at := d.stack.Addresses()
-	d.cfg, err = config.Load(config.Sources{Flags: map[string]string{
+	settings := map[string]string{
 		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
 		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB", "listen_ops": config.Off,
 		"listen_http": "127.0.0.1:0",
-	}})
+	}
+	d.settings = filepath.Join(d.stack.Dir(), "accession.yaml")
+	if err := writeSettings(d.settings, settings); err != nil {
+		return err
+	}
+	d.cfg, err = config.Load(config.Sources{Flags: settings})
 	return err
+}
+
+// writeSettings writes a file of settings, which holds passwords.
+func writeSettings(file string, settings map[string]string) error {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&b, "%s: %q\n", key, settings[key])
+	}
+	return os.WriteFile(file, []byte(b.String()), 0o600)
 }
 
 // startService runs all roles in this process; its log goes to a file.
