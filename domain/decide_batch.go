@@ -184,6 +184,9 @@ func (d batchDecider) free(c FreeBatch) (Decision, error) {
 	if !d.b.Runs() {
 		return d.refuse(CodeNotRunning, "it does not count as running in a deposit queue")
 	}
+	if c.Reason.Code == CodeJobsRest && d.b.State != BatchProcessing {
+		return d.refuse(CodeIllegal, "its jobs have ended, and its report gives the place back")
+	}
 	return d.oneEvent(EventBatchFreed, Require{}, &BatchFreed{BatchMove: d.move(d.b.State, d.b.State, &c.Reason),
 		Queue: d.b.Ticket.Queue, User: d.b.Ticket.User})
 }

@@ -13,31 +13,42 @@ import (
 // "" = none, is looked at first. A batch without open jobs is ErrNotFound.
 func (h *Handler) Moving(ctx context.Context, id domain.BatchID, likely domain.JobID) (domain.JobID, error) {
 	if likely != "" {
-		moves, err := h.moves(ctx, likely)
-		if moves || err != nil {
+		if moves, _, err := h.moves(ctx, likely); moves || err != nil {
 			return likely, err
 		}
 	}
 	open, err := h.Live.BatchJobs(ctx, id, domain.SubProcessing)
-	if err == nil && len(open) == 0 {
-		err = &Error{Op: "look at the open jobs", Aggregate: id.Aggregate(), Err: ErrNotFound}
+	if err != nil {
+		return "", err
 	}
+	resting := 0
 	for _, job := range open {
-		moves, err := h.moves(ctx, job)
+		moves, rests, err := h.moves(ctx, job)
 		if moves || err != nil {
 			return job, err
 		}
+		if rests {
+			resting++
+		}
 	}
-	return "", err
+	if resting == 0 { // what was open has ended meanwhile
+		return "", &Error{Op: "look at the open jobs", Aggregate: id.Aggregate(), Err: ErrNotFound}
+	}
+	return "", nil
 }
 
-// moves reports whether a job is being processed and does not rest.
-func (h *Handler) moves(ctx context.Context, id domain.JobID) (bool, error) {
+// moves reports whether a job is being processed and does not rest, or does. It is neither
+// if it is not open any more.
+func (h *Handler) moves(ctx context.Context, id domain.JobID) (moves, rests bool, err error) {
 	is, err := h.Live.Job(ctx, id)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return false, false, nil
 	}
-	return err == nil && is.State.State.Sub() == domain.SubProcessing && !is.State.Rests(), err
+	if err != nil || is.State.State.Sub() != domain.SubProcessing {
+		return false, false, err
+	}
+	rests = is.State.Rests()
+	return !rests, rests, nil
 }
 
 // FreeResting frees the place of a running batch all of whose open jobs are held or wait

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -84,6 +85,51 @@ func testRingJobsRest(t *testing.T, env Env) {
 	}
 	if moving, freed := look(""); moving != "" || freed {
 		t.Errorf("freed again: %s %v", moving, freed)
+	}
+}
+
+// ending is a live state in which a job ends between the list of the open jobs and the look at
+// them.
+type ending struct {
+	eventstore.Live
+	end func()
+}
+
+func (e ending) BatchJobs(ctx context.Context, id domain.BatchID, of domain.Sub) ([]domain.JobID, error) {
+	open, err := e.Live.BatchJobs(ctx, id, of)
+	e.end()
+	return open, err
+}
+
+// testRingJobEnds: the place of a batch whose last job ends while it is looked at is not
+// freed: it comes back with the report. Nor is it freed when the report has begun meanwhile.
+func testRingJobEnds(t *testing.T, env Env) {
+	k := NewRingKit(t, env.Open(t))
+	k.Deposits("ana1")
+	res := k.Grab()
+	id, first := res.State.ID, must[domain.JobID](k)(k.Store.ReserveJobIDs(t.Context(), 1))
+	k.DoBatch(id, domain.ListBatch{Listing: domain.Listing{Rows: 1, FirstJID: first}}, Under(res.Claim, true))
+	rows := []domain.CreateJob{{Configuration: domain.Configuration{BatchID: id, ProfileName: Profile}, Priority: 5, Identifiers: domain.Identifiers{LocalID: []string{}}}}
+	if _, err := k.Handler.CreateJobs(t.Context(), first, 0, rows, Under(res.Claim, true)); err != nil {
+		t.Fatal(err)
+	}
+	k.DoBatch(id, domain.StartBatch{}, Under(res.Claim, false))
+	was := k.Batch(id).State
+	h := *k.Handler
+	h.Live = ending{k.Handler.Live, func() {
+		k.DoJob(first, domain.FailJob{Reason: domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid, Message: "it is bad"}}, Operator())
+	}}
+	if moving, freed, err := h.FreeResting(t.Context(), was, "", Operator()); err != nil || moving != "" || freed {
+		t.Errorf("moving %q, freed %v: %v", moving, freed, err)
+	}
+	k.DoBatch(id, domain.BeginReport{}, Operator())
+	why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeJobsRest, Message: "all of its open jobs rest"}
+	var refused *domain.Refused
+	if _, err := k.Handler.Batch(t.Context(), id, domain.FreeBatch{Reason: why}, Operator()); !errors.As(err, &refused) {
+		t.Errorf("freed while it is reported: %v", err)
+	}
+	if b := k.Batch(id).State; b.Ticket == nil {
+		t.Errorf("it has no place: %+v", b)
 	}
 }
 

@@ -22,6 +22,7 @@ var ringTests = tests{
 	"ring, concurrency":        testRingConcurrency,
 	"ring, place freed":        testRingFreed,
 	"ring, jobs rest":          testRingJobsRest,
+	"ring, job ends":           testRingJobEnds,
 	"ring of many":             testRingOfMany,
 	"ring, hold and release":   testRingRelease,
 	"ring, parked":             testRingParked,
