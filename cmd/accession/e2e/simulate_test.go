@@ -9,8 +9,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// TestSimulateOwnHistory gives the simulator the events that the service has written: it
-// finds every deposit that was grabbed, and says how long it waited as SQL does.
+// TestSimulateOwnHistory simulates from events of the service: every deposit that was grabbed
+// is among them, and waited as long as SQL says.
 func TestSimulateOwnHistory(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "queue_concurrency=metadata=1")
