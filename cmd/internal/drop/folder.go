@@ -447,7 +447,11 @@ func (f *Folder) lock(id, at string) (release func(), err error) {
 func lock(file *os.File) (release func(), err error) {
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		return func() { _ = file.Close() }, nil
+		return func() {
+			// Closing alone leaves it locked while a child that is just being started has a copy.
+			_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)
+			_ = file.Close()
+		}, nil
 	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		err = ErrLocked

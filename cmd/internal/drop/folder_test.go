@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -279,6 +280,35 @@ func TestOldRecords(t *testing.T) {
 	if left := all(t, f); !slices.Equal(left, []string{there.ID}) {
 		t.Errorf("left are the deposits %v", left)
 	}
+}
+
+// TestLockAndCopies: a child that is just being started has copies of all files, which do
+// not keep a lock.
+func TestLockAndCopies(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "file")
+	create := func() *os.File {
+		file, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	file := create()
+	held, err := syscall.Dup(int(file.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Close(held) }()
+	for range 2 {
+		release, err := lock(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+		file = create()
+	}
+	_ = file.Close()
 }
 
 func TestLock(t *testing.T) {

@@ -126,6 +126,8 @@ func (e *Export) Close() error {
 
 func (e *Export) close() (err error) {
 	if e.lock != nil {
+		// Closing alone leaves it locked while a child that is just being started has a copy.
+		_ = syscall.Flock(int(e.lock.Fd()), syscall.LOCK_UN)
 		err = e.lock.Close()
 	}
 	return errors.Join(err, e.dir.root.Close())

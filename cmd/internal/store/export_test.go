@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -92,6 +93,12 @@ func TestExport(t *testing.T) {
 		}
 		_, err = OpenExport(dir)
 		mustCode(t, err, CodeConflict)
+		// A child that is just being started has copies of all files, which do not keep the lock.
+		held, err := syscall.Dup(int(e.lock.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = syscall.Close(held) }()
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}

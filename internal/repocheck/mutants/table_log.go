@@ -205,8 +205,16 @@ var tables = []Mutant{{
 	Package: e2e, Test: "TestDropFolder",
 }, {
 	Name: "the lock of a deposit in the drop folder", Why: "a deposit is said to be removed while a batch is made of it",
-	At: "cmd/internal/drop lock", Do: []Op{Arg("Flock", 1, "syscall.LOCK_UN")},
+	At: "cmd/internal/drop lock", Do: []Op{Expr("syscall.LOCK_EX|syscall.LOCK_NB", "syscall.LOCK_UN")},
 	Package: "cmd/internal/drop", Test: "TestLock",
+}, {
+	Name: "the end of a deposit's lock", Why: "a deposit stays locked while another program is started",
+	At: "cmd/internal/drop lock", Do: []Op{Drop("_", "LOCK_UN")},
+	Package: "cmd/internal/drop", Test: "TestLockAndCopies",
+}, {
+	Name: "the end of the lock of an export", Why: "the next export is refused while another program is started",
+	At: "cmd/internal/store (*Export).close", Do: []Op{Drop("syscall", "Flock")},
+	Package: "cmd/internal/store", Test: "TestExport",
 }, {
 	Name: "the moment at which a child began", Why: "a process of a killed server is left, with the server's memory",
 	At: "cmd/internal/stack (orphan).alive", Do: []Op{Never("begun")},
