@@ -65,8 +65,10 @@ const (
 // most so much more. What ends by itself in a moment does not count.
 func (in *installation) back(before footprint, more int, workers ...*service) {
 	in.t.Helper()
-	// Events that were in the log already, and permits that are kept for a moment.
-	maps.DeleteFunc(before.nodes, func(path string, _ int) bool { return path == "/outbox/*/*/*" || strings.HasPrefix(path, "/hosts/") })
+	// Events that were in the log already, permits that are kept for a moment, and places of batches that ran.
+	maps.DeleteFunc(before.nodes, func(path string, _ int) bool {
+		return path == "/outbox/*/*/*" || strings.HasPrefix(path, "/hosts/") || strings.HasPrefix(path, "/queues/metadata/running/")
+	})
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	now := in.takes(workers...)

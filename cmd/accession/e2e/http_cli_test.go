@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
 	"github.com/accession-ingest/accession/cmd/internal/cli"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/domain"
@@ -224,7 +225,7 @@ func (in *installation) submitsOverHTTP(accession func(args ...string) (code int
 		"submit --profile test " + t.TempDir():                                 {4, "is no regular file"},
 		"submit --profile test " + letter + ".gone":                            {4, "no such file"},
 		"submit --profile sand " + letter:                                      {4, "sand"},
-		"submit --profile test --sync " + letter:                               {2, "takes a URL"},
+		"submit --profile test --sync --idempotency-key s " + letter:           {0, "1 listed = 1 completed"},
 		"submit --profile test --sync --type file " + goodServer(t) + "/a.txt": {0, "1 listed = 1 completed"},
 		"submit --profile test --watch " + letter:                              {0, "completed"},
 		"submit --profile test --digest md5:00 " + letter:                      {2, "digest"},
@@ -232,5 +233,17 @@ func (in *installation) submitsOverHTTP(accession func(args ...string) (code int
 		if code, out, errs := accession(strings.Fields(args)...); code != want.code || !strings.Contains(out+errs, want.says) {
 			t.Errorf("accession %s: exit code %d, want %d\n%s%s", args, code, want.code, out, errs)
 		}
+	}
+	var batches []string
+	for range 2 {
+		_, out, errs := accession("submit", "--profile", "test", "--sync", "--idempotency-key", "s", "-o", "json", letter)
+		var got synchronous.Answer
+		if err := json.Unmarshal([]byte(out), &got); err != nil || !got.Again || got.Report == nil {
+			t.Errorf("submit --sync again: %v\n%s%s", err, out, errs)
+		}
+		batches = append(batches, string(got.Batch))
+	}
+	if batches[0] == "" || batches[0] != batches[1] {
+		t.Errorf("submit --sync under one key: %v", batches)
 	}
 }

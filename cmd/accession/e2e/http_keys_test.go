@@ -87,9 +87,13 @@ func TestFrontDoor(t *testing.T) {
 	}
 
 	// A file, with its digest; the same again under its key; and one that arrives damaged.
+	uploadTo := func(path, content, query string, headers ...string) answer {
+		t.Helper()
+		return d.send(ana, "POST", path+"?profile=test&name=letter.txt"+query, io.MultiReader(strings.NewReader(content)), headers...)
+	}
 	upload := func(content, query string, headers ...string) answer {
 		t.Helper()
-		return d.send(ana, "POST", "/v1/uploads?profile=test&name=letter.txt"+query, io.MultiReader(strings.NewReader(content)), headers...)
+		return uploadTo("/v1/uploads", content, query, headers...)
 	}
 	sum := sha256.Sum256([]byte("a letter\n"))
 	digest := "Repr-Digest: sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
@@ -101,10 +105,12 @@ func TestFrontDoor(t *testing.T) {
 		t.Errorf("%s, then %s", sent.ID, resent.ID)
 	}
 	upload("another\n", "&title=Other", "Idempotency-Key: two").is(d, 422, app.KeyReused)
-	upload("a lettre\n", "", digest).is(d, 400, app.Invalid)
-	upload("a letter\n", "", "Repr-Digest: md5=:AA==:").is(d, 400, app.Invalid)
-	upload("a letter\n", "&submitter=olga").is(d, 403, app.Forbidden)
-	d.ask(ana, "POST", "/v1/uploads?profile=test&name=..%2Fletter.txt", "x").is(d, 400, app.Invalid)
+	for _, path := range []string{"/v1/uploads", "/v1/uploads/synchronous"} {
+		uploadTo(path, "a lettre\n", "", digest).is(d, 400, app.Invalid)
+		uploadTo(path, "a letter\n", "", "Repr-Digest: md5=:AA==:").is(d, 400, app.Invalid)
+		uploadTo(path, "a letter\n", "&submitter=olga").is(d, 403, app.Forbidden)
+		d.ask(ana, "POST", path+"?profile=test&name=..%2Fletter.txt", "x").is(d, 400, app.Invalid)
+	}
 	waitFor(t, "the file to be transferred", func() bool {
 		d.ask(ana, "GET", "/v1/uploads/"+sent.ID, "").into(d, &resent)
 		return resent.State == drops.Transferred
@@ -236,9 +242,12 @@ func uploads(o *crashInstallation, point string) {
 	user, at := "u"+o.number(), port(o.t)
 	key := o.keyOf(user, "depositor", "--all")
 	d := &door{in: o.installation, url: "http://" + at}
-	name := "uploaded-" + o.number() + ".txt"
+	name, path := "uploaded-"+o.number()+".txt", "/v1/uploads"
+	if strings.HasPrefix(point, "drop/spool/") {
+		path += "/synchronous"
+	}
 	request := func() (status int, err error) {
-		r, err := http.NewRequestWithContext(o.ctx(), http.MethodPost, d.url+"/v1/uploads?profile=test&name="+name, strings.NewReader("a file"))
+		r, err := http.NewRequestWithContext(o.ctx(), http.MethodPost, d.url+path+"?profile=test&name="+name, strings.NewReader("a file"))
 		o.must(err)
 		r.Header.Set("Authorization", "Bearer "+key)
 		r.Header.Set("Idempotency-Key", "the key")
@@ -283,7 +292,7 @@ func TestUploadKilledAtEachStep(t *testing.T) {
 	o.must(err)
 	tried := 0
 	for _, p := range points {
-		if strings.HasPrefix(p.Name, "drop/accept/") && !strings.HasPrefix(p.Name, "drop/accept/undo/") || strings.HasPrefix(p.Name, "record/upload/") || strings.HasPrefix(p.Name, "drop/directory/sync/") {
+		if strings.HasPrefix(p.Name, "drop/accept/") && !strings.HasPrefix(p.Name, "drop/accept/undo/") || strings.HasPrefix(p.Name, "drop/spool/") || strings.HasPrefix(p.Name, "record/upload/") || strings.HasPrefix(p.Name, "drop/directory/sync/") {
 			uploads(o, p.Name)
 			tried++
 		}

@@ -48,32 +48,33 @@ func (in *installation) firstOf(id domain.BatchID, collection string) (o owned) 
 
 // requests are what operations need besides their path.
 var requests = map[string]struct{ query, body string }{
-	"job.priority":      {"to=7", ""},
-	"event.follow":      {"after=0&to=9", ""},
-	"submission.create": {"", `{"profile":"PROFILE","url":"http://127.0.0.1:1/nothing.txt","type":"file"}`},
-	"upload.create":     {"profile=PROFILE&name=a.txt", "a file"},
-	"user.add":          {"", `{"name":"dora"}`},
-	"user.set":          {"", `{"display_name":"Dora"}`},
-	"user.password":     {"", `{"password":"correct horse battery"}`},
-	"user.grant":        {"", `{"role":"reader","all":true}`},
-	"user.withdraw":     {"", `{"role":"reader","all":true}`},
-	"key.add":           {"", `{"user":"dora"}`},
-	"bulk.begin":        {"", `{"kind":"job","verb":"requeue","filter":{"state":"failed"}}`},
-	"queue.prohibit":    {"", `{"users":["eve"],"reason":"to try it"}`},
-	"queue.allow":       {"", `{"users":["eve"],"reason":"to try it"}`},
-	"queue.defaults":    {"", `{"concurrency":9,"reason":"to try it"}`},
-	"queue.limit":       {"", `{"user":"eve","allocation":0,"reason":"to try it"}`},
-	"queue.unlimit":     {"", `{"user":"eve","reason":"to try it"}`},
-	"queue.park":        {"", `{"users":["eve"],"reason":"to try it"}`},
-	"queue.unpark":      {"", `{"users":["eve"],"reason":"to try it"}`},
-	"processor.add":     {"", `{"users":["eve"],"reason":"to try it"}`},
-	"processor.set":     {"", `{"stopped":true,"reason":"to try it"}`},
-	"timeouts.set":      {"", `{"download_seconds":3600,"reason":"to try it"}`},
-	"profile.set":       {"dry_run=true", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}","reason":"to try it"}`},
-	"profile.rm":        {"dry_run=true", `{"reason":"to try it"}`},
-	"profile.check":     {"", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}"}`},
-	"query.submit":      {"name=list.txt", "bid0000000001\n"},
-	"query.answer":      {"", "bid0000000001\n"},
+	"job.priority":       {"to=7", ""},
+	"event.follow":       {"after=0&to=9", ""},
+	"submission.create":  {"", `{"profile":"PROFILE","url":"http://127.0.0.1:1/nothing.txt","type":"file"}`},
+	"upload.create":      {"profile=PROFILE&name=a.txt", "a file"},
+	"upload.synchronous": {"profile=PROFILE&name=a.txt", "a file"},
+	"user.add":           {"", `{"name":"dora"}`},
+	"user.set":           {"", `{"display_name":"Dora"}`},
+	"user.password":      {"", `{"password":"correct horse battery"}`},
+	"user.grant":         {"", `{"role":"reader","all":true}`},
+	"user.withdraw":      {"", `{"role":"reader","all":true}`},
+	"key.add":            {"", `{"user":"dora"}`},
+	"bulk.begin":         {"", `{"kind":"job","verb":"requeue","filter":{"state":"failed"}}`},
+	"queue.prohibit":     {"", `{"users":["eve"],"reason":"to try it"}`},
+	"queue.allow":        {"", `{"users":["eve"],"reason":"to try it"}`},
+	"queue.defaults":     {"", `{"concurrency":9,"reason":"to try it"}`},
+	"queue.limit":        {"", `{"user":"eve","allocation":0,"reason":"to try it"}`},
+	"queue.unlimit":      {"", `{"user":"eve","reason":"to try it"}`},
+	"queue.park":         {"", `{"users":["eve"],"reason":"to try it"}`},
+	"queue.unpark":       {"", `{"users":["eve"],"reason":"to try it"}`},
+	"processor.add":      {"", `{"users":["eve"],"reason":"to try it"}`},
+	"processor.set":      {"", `{"stopped":true,"reason":"to try it"}`},
+	"timeouts.set":       {"", `{"download_seconds":3600,"reason":"to try it"}`},
+	"profile.set":        {"dry_run=true", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}","reason":"to try it"}`},
+	"profile.rm":         {"dry_run=true", `{"reason":"to try it"}`},
+	"profile.check":      {"", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}"}`},
+	"query.submit":       {"name=list.txt", "bid0000000001\n"},
+	"query.answer":       {"", "bid0000000001\n"},
 }
 
 // nameOf returns the queue or user that an operation's path names.
@@ -91,7 +92,7 @@ func nameOf(op *operation.Operation) string {
 // × what is of that collection, of another one, the caller's own, and not there.
 func TestRightsOverHTTP(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "drop_dir="+t.TempDir())
+	in := newInstallation(t, "drop_dir="+t.TempDir(), "queue_synchronous=1000")
 	in.profileOfRocks("")
 	stop := in.serveInProcess().stop
 	good := goodServer(t)

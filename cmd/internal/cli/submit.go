@@ -150,6 +150,12 @@ func (p *program) accepted(ctx context.Context, at door.Door, s app.Submitted, f
 	return show(p, s, views.Submitted)
 }
 
+// atOnce waits for the end of a synchronous deposit at a service over HTTP.
+func (p *program) atOnce(ctx context.Context, at door.Door, s app.Submitted, wait time.Duration) error {
+	views.Accepted(p.Err, s)
+	return p.ended(watch.Await(ctx, at.There, s, wait))
+}
+
 // submitThere deposits at a service over HTTP: the content of a URL, or a local file.
 func (p *program) submitThere(ctx context.Context, at door.Door, d app.Deposit, follow bool, wait time.Duration) error {
 	there, about, once := at.There, door.About(d), operation.Once{Key: d.Key}
@@ -159,20 +165,24 @@ func (p *program) submitThere(ctx context.Context, at door.Door, d app.Deposit, 
 			return err
 		}
 		if d.Synchronous {
-			views.Accepted(p.Err, s)
-			return p.ended(watch.Await(ctx, there, s, wait))
+			return p.atOnce(ctx, at, s, wait)
 		}
 		return p.accepted(ctx, at, s, follow, 0)
-	}
-	if d.Synchronous {
-		return exit.Usagef("--sync over HTTP takes a URL: a file is kept first, and waits in turn")
 	}
 	f, err := door.Payload(d.Payload)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	got, err := remote.Send[drops.Shown](ctx, there, "upload.create", &operation.Upload{About: about, Once: once, Name: filepath.Base(d.Payload)}, f)
+	file := &operation.Upload{About: about, Once: once, Name: filepath.Base(d.Payload)}
+	if d.Synchronous {
+		s, err := remote.Send[app.Submitted](ctx, there, "upload.synchronous", file, f)
+		if err != nil {
+			return err
+		}
+		return p.atOnce(ctx, at, s, wait)
+	}
+	got, err := remote.Send[drops.Shown](ctx, there, "upload.create", file, f)
 	if err != nil {
 		return err
 	}

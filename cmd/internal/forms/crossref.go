@@ -230,7 +230,7 @@ func atOnce(e *Exchange) error {
 		return err
 	}
 	operation.SetRateLimit(e.W.Header(), r.Limit())
-	at, done, err := r.Spool(ctx, d.Payload, io.TeeReader(f.body(), head))
+	at, done, err := r.Spool(ctx, d.Payload, io.TeeReader(f.body(), head), "")
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,24 @@ func (u *Upload) Collection(c *Call) (string, error) { return u.collection(c) }
 
 func (u *Upload) prepare(op *Operation, c *Call) error { return u.command(op, c, "") }
 
+// receive returns the deposit that the file will be, the SHA-256 that it must have, and who
+// takes it; the error is why nothing of it is read.
+func (u *Upload) receive(ctx context.Context, c *Call) (r *drops.Receiver, d app.Deposit, sum string, err error) {
+	if d, err = u.deposit(c); err != nil {
+		return nil, d, "", err
+	}
+	if sum, err = reprDigest(u.Digest); err != nil {
+		return nil, d, "", err
+	}
+	d.Payload, d.Key, d.Digest = u.Name, u.Key, u.About.Digest
+	r = &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
+	if err = r.Check(d); err == nil {
+		err = r.Room(ctx, d.Submitter)
+	}
+	c.limit = r.Limit()
+	return r, d, sum, err
+}
+
 // UploadID names an upload.
 type UploadID struct {
 	ID string `path:"id" maxLength:"64" doc:"Id of the upload"`
@@ -90,26 +108,27 @@ type UploadShow struct {
 func uploads() []*Operation {
 	accept := row(Operation{Name: "upload.create", Method: http.MethodPost, Path: "/v1/uploads", Summary: "Deposit a file, which is the body of the request",
 		Need: access.Deposit, On: OnCollection, Write: true, File: true}, func(ctx context.Context, c *Call, in *Upload) (s drops.Shown, err error) {
-		d, err := in.deposit(c)
+		r, d, sum, err := in.receive(ctx, c)
 		if err != nil {
 			return s, err
 		}
-		sum, err := reprDigest(in.Digest)
-		if err != nil {
-			return s, err
-		}
-		d.Payload, d.Key, d.Digest = in.Name, in.Key, in.About.Digest
-		r := &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
-		if err := r.Check(d); err != nil {
-			return s, err
-		}
-		if err := r.Room(ctx, d.Submitter); err != nil {
-			return s, err
-		}
-		c.limit = r.Limit()
 		return r.Accept(ctx, d, in.body, sum)
 	})
-	return []*Operation{accept,
+	atOnce := row(Operation{Name: "upload.synchronous", Method: http.MethodPost, Path: "/v1/uploads/synchronous", Summary: "Deposit a file that waits in no queue: it runs at once, or is refused",
+		Need: access.Deposit, On: OnCollection, Write: true, File: true}, func(ctx context.Context, c *Call, in *Upload) (s app.Submitted, err error) {
+		r, d, sum, err := in.receive(ctx, c)
+		if err != nil {
+			return s, err
+		}
+		at, done, err := r.Spool(ctx, d.Payload, in.body, sum)
+		if err != nil {
+			return s, err
+		}
+		defer func() { _ = done() }() // what is left is removed later
+		d.Payload, d.Synchronous = at, true
+		return c.App.Submit(ctx, d)
+	})
+	return []*Operation{accept, atOnce,
 		get("upload.show", "/v1/uploads/{id}", "Show what became of a file that you have deposited", OnSelf, false, func(ctx context.Context, c *Call, in *UploadShow) (drops.Shown, error) {
 			s, err := drops.Show(ctx, c.App, in.ID, cmp.Or(in.Submitter, c.Caller.Name))
 			if err == nil && s.Submitter != c.Caller.Name && !c.Caller.May(access.See, "") {

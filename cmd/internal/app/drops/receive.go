@@ -188,14 +188,15 @@ func (r *Receiver) AcceptLate(ctx context.Context, name string, file io.Reader, 
 	return stateOf(got), err
 }
 
-// Spool keeps a file, of at most r.Most bytes, until done is called.
-func (r *Receiver) Spool(ctx context.Context, name string, file io.Reader) (at string, done func() error, err error) {
+// Spool keeps a file, of at most r.Most bytes, until done is called. sum is as for
+// [Receiver.Accept].
+func (r *Receiver) Spool(ctx context.Context, name string, file io.Reader, sum string) (at string, done func() error, err error) {
 	defer app.Explained(&err, "upload")
 	folder, err := r.App.Open.Drop(true)
 	if err != nil {
 		return "", nil, err
 	}
-	return folder.Spool(ctx, manifest.NormalName(name), &checked{file: file, left: r.Most, sum: sha256.New()})
+	return folder.Spool(ctx, manifest.NormalName(name), &checked{file: file, left: r.Most, want: sum, sum: sha256.New()})
 }
 
 // checked is a file that is refused when it is too large, or other than its digest says.
