@@ -4,8 +4,8 @@ import "slices"
 
 // ObjectKey names an object before it has an identifier, and after: 64 lower-case
 // hexadecimal digits. Jobs that have a key in common are jobs of one object. They are
-// processed one at a time, in the order of their ids, so that the versions of the object
-// follow the order of the deposits and of the rows of a manifest.
+// processed one at a time, in the order of their batches and ids, so that the versions of
+// the object follow the order of the deposits and of the rows of a manifest.
 type ObjectKey string
 
 // KeyOfPrimary returns the key of the object with an identifier, in its normal form. The

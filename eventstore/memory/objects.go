@@ -10,12 +10,25 @@ import (
 
 var _ eventstore.Objects = (*Store)(nil)
 
-// Earlier implements eventstore.Objects.
-func (s *Store) Earlier(ctx context.Context, j domain.Job) (all []domain.JobID, err error) {
+// JobsBeside implements eventstore.Objects.
+func (s *Store) JobsBeside(ctx context.Context, j domain.Job) (all []domain.JobID, err error) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	for id, r := range s.server.jobs {
-		if id < j.ID && r.state.SameObject(j) {
+		if id != j.ID && r.state.SameObject(j) {
+			all = append(all, id)
+		}
+	}
+	slices.Sort(all)
+	return all, ctx.Err()
+}
+
+// RunningBatches implements eventstore.Objects.
+func (s *Store) RunningBatches(ctx context.Context, submitter string) (all []domain.BatchID, err error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	for id, r := range s.server.batches {
+		if r.state.Runs() && r.state.Submission.Submitter == submitter {
 			all = append(all, id)
 		}
 	}

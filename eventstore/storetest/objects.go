@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 var objectTests = tests{
 	"jobs of an object":    testJobsOfAnObject,
 	"object with two keys": testObjectWithTwoKeys,
+	"running batches":      testRunningBatches,
 	"woken":                testWoken,
 }
 
@@ -36,11 +38,11 @@ func (k *Kit) objects(keys ...[]domain.ObjectKey) (domain.BatchID, []domain.JobI
 	return id, ids
 }
 
-// earlier checks which jobs come before a job, as every process sees it.
-func (k *Kit) earlier(when string, id domain.JobID, want ...domain.JobID) {
+// beside checks which jobs have an entry of a job's object, as every process sees it.
+func (k *Kit) beside(when string, id domain.JobID, want ...domain.JobID) {
 	k.Helper()
-	if got := must[[]domain.JobID](k)(k.Store.Earlier(k.Context(), k.Job(id).State)); !slices.Equal(got, want) {
-		k.Errorf("%s: before %s come %v, not %v", when, id, got, want)
+	if got := must[[]domain.JobID](k)(k.Store.JobsBeside(k.Context(), k.Job(id).State)); !slices.Equal(got, want) {
+		k.Errorf("%s: beside %s are %v, not %v", when, id, got, want)
 	}
 }
 
@@ -56,28 +58,28 @@ func testJobsOfAnObject(t *testing.T, env Env) {
 	a := []domain.ObjectKey{objectA}
 	batch, jobs := k.objects(a, a, []domain.ObjectKey{objectB}, a, nil)
 	first, second, last, named := jobs[0], jobs[1], jobs[3], jobs[4]
-	other.earlier("after J1", last, first, second)
-	k.earlier("the first", first)
-	k.earlier("another object's", jobs[2])
+	other.beside("after J1", last, first, second)
+	k.beside("the first", first, second, last)
+	k.beside("another object's", jobs[2])
 	k.DoJob(second, domain.HoldJob{Reason: domain.Reason{Class: domain.ClassWait, Code: domain.CodeHeldByOperator}}, Operator())
-	other.earlier("after J2", last, first, second)
+	other.beside("after J2", last, first, second)
 	k.DoJob(second, domain.DeleteJob{}, Operator())
-	other.earlier("after J22", last, first)
+	other.beside("after J22", last, first)
 	k.Fail(first, domain.JobProcessing)
-	other.earlier("after J11", last)
+	other.beside("after J11", last)
 	k.DoJob(first, domain.RequeueJob{}, Operator())
-	other.earlier("after J17", last, first)
+	other.beside("after J17", last, first)
 	k.Walk(first, domain.JobNotify)
-	other.earlier("before J14", last, first)
+	other.beside("before J14", last, first)
 	k.Walk(first, domain.JobCompleted)
-	other.earlier("after J14", last)
+	other.beside("after J14", last)
 
-	k.earlier("without a name", named)
+	k.beside("without a name", named)
 	k.Walk(named, domain.JobProcessing)
 	k.DoJob(named, domain.IdentifyJob{Identifiers: domain.Identifiers{Primary: "a", ObjectKeys: a}}, Operator())
-	other.earlier("after job.identified", named, last)
+	other.beside("after job.identified", named, last)
 	k.DoJob(last, domain.CancelJob{Reason: domain.Reason{Class: domain.ClassCancelled, Code: domain.CodeCancelled}}, Operator())
-	other.earlier("after J24", named)
+	other.beside("after J24", named)
 	k.Walk(named, domain.JobCompleted)
 	k.Walk(jobs[2], domain.JobCompleted)
 	k.Reported(batch)
@@ -87,7 +89,29 @@ func testJobsOfAnObject(t *testing.T, env Env) {
 		t.Fatal(err)
 	}
 	_, after := k.objects(a)
-	other.earlier("after J23", after[0])
+	other.beside("after J23", after[0])
+}
+
+// testRunningBatches: the batches of a submitter that were grabbed, or are synchronous, run
+// until they are reported.
+func testRunningBatches(t *testing.T, env Env) {
+	k, other := NewRingKit(t, env.Open(t)), NewRingKit(t, env.Open(t))
+	runs := func(when, user string, want ...domain.BatchID) {
+		t.Helper()
+		if got := must[[]domain.BatchID](k)(other.Store.RunningBatches(t.Context(), user)); !slices.Equal(got, want) {
+			t.Errorf("%s: %v of %s run, not %v", when, got, user, want)
+		}
+	}
+	k.Deposits("ana1 ana2 ben1")
+	runs("waiting", "ana")
+	first, of := k.Grab(), k.Grab()
+	runs("grabbed", "ana", first.State.ID)
+	runs("grabbed", "ben", of.State.ID)
+	second := k.Grab()
+	at := must[eventstore.Result[domain.Batch]](k)(k.atOnce("ana"))
+	runs("with a synchronous one", "ana", first.State.ID, second.State.ID, at.State.ID)
+	k.EndGrabbed(first)
+	runs("reported", "ana", second.State.ID, at.State.ID)
 }
 
 // testObjectWithTwoKeys: a common key is enough, and a job that has two in common is
@@ -96,10 +120,10 @@ func testObjectWithTwoKeys(t *testing.T, env Env) {
 	k := NewKit(t, env.Open(t))
 	a, b, both := []domain.ObjectKey{objectA}, []domain.ObjectKey{objectB}, []domain.ObjectKey{objectB, objectA}
 	_, jobs := k.objects(a, b, both, both, b)
-	k.earlier("one key", jobs[1])
-	k.earlier("two keys", jobs[2], jobs[0], jobs[1])
-	k.earlier("two keys again", jobs[3], jobs[0], jobs[1], jobs[2])
-	k.earlier("the second key", jobs[4], jobs[1], jobs[2], jobs[3])
+	k.beside("one key", jobs[1], jobs[2], jobs[3], jobs[4])
+	k.beside("two keys", jobs[2], jobs[0], jobs[1], jobs[3], jobs[4])
+	k.beside("two keys again", jobs[3], jobs[0], jobs[1], jobs[2], jobs[4])
+	k.beside("the second key", jobs[4], jobs[1], jobs[2], jobs[3])
 }
 
 // testWoken: a job that was released for a long time can be claimed once it is woken.

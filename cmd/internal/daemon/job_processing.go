@@ -66,10 +66,10 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 // waits for the one before it, nil = it is the first.
 func (s *steps) notFirst(ctx context.Context, t *JobTask) *Outcome {
 	before, err := s.order.Before(ctx, t.Job)
-	if before == "" && err == nil {
+	if before == (order.Before{}) && err == nil {
 		return nil
 	}
-	out := wait(order.Reason(before), objectDelay)
+	out := wait(before.Reason(), objectDelay)
 	if err != nil {
 		out = release(fmt.Errorf("look for earlier jobs of the object: %w", err))
 	}

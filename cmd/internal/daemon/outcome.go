@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
@@ -37,7 +38,7 @@ type Outcome struct {
 	batch  domain.BatchCommand
 	reason domain.Reason
 	object *domain.StoredObject // of verbFail and verbRetry, nil = nothing is stored
-	before domain.JobID         // of verbWait: the job that it waits for, "" = none
+	before order.Before         // of verbWait: the job or batch that it waits for
 	server string               // of verbWait: the server of its files that it waits for, "" = none
 	delay  time.Duration        // of verbWait; of verbRetry: for which a server asked
 	err    error                // of verbRetry, verbTrouble and verbRelease, nil = nothing is wrong

@@ -107,7 +107,7 @@ func newSteps(cfg Config) *steps {
 		Source: &payload.Source{Client: cfg.Fetch, Objects: cfg.Objects, Records: cfg.Records, ManifestTimeout: cfg.ManifestTimeout, StepTimeout: cfg.StepTimeout},
 		space:  space.New(cfg.Space, cfg.Log, cfg.Handler.Clock, dirOf),
 		memory: payload.NewMemory(cfg.ManifestMemory),
-		order:  order.New(cfg.Order, cfg.Handler.Live.Job, cfg.Records.ReservedVersion)}
+		order:  order.New(cfg.Order, cfg.Handler.Live, cfg.Records.ReservedVersion, cfg.Handler.Clock)}
 }
 
 // reports makes the reports of batches.

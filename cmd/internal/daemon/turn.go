@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
@@ -128,9 +129,9 @@ func (t *turn) settle(ctx context.Context, out Outcome) {
 		if t.job != nil {
 			t.r.awaited.Set(t.job.Job.ID, out.server)
 		}
-		t.note(ctx, domain.WaitJob{Reason: t.sign(out.reason), WaitsFor: out.before})
+		t.note(ctx, domain.WaitJob{Reason: t.sign(out.reason), WaitsFor: out.before.Job})
 		t.release(out.delay)
-		if out.before != "" && !t.r.steps.order.Waits(t.job.Job.ID, out.before) { // it ended meanwhile
+		if out.before != (order.Before{}) && !t.r.steps.order.Waits(t.job.Job.ID, out.before) { // it ended meanwhile
 			t.r.cfg.Claims.Wake(ctx, t.job.Job.ID)
 		}
 	case verbRetry:
@@ -280,7 +281,7 @@ func (t *turn) note(ctx context.Context, cmd domain.WaitJob) {
 	if t.job == nil || !t.job.Job.State.Worked() {
 		return
 	}
-	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code && (cmd.WaitsFor == "" || had.Message == why.Message) {
+	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code && (why.Code != domain.CodeObjectLocked || had.Message == why.Message) {
 		return
 	}
 	if err := t.job.Keep(ctx, cmd); err != nil {

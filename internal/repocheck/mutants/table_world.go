@@ -38,11 +38,23 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestForeignIdentifiers",
 }, {
 	Name: "the order of the jobs of an object", Why: "a later job's version comes before an earlier one's",
-	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Always("stands")},
+	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Never("stands")},
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
+	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
+	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Call("making", `func() (domain.BatchID, error) { return "", nil }()`)},
+	Package: "cmd/accession/e2e", Test: "TestVersionsFollowTheOrderOfDeposits",
+}, {
+	Name: "the order of the batches of jobs", Why: "a job whose manifest was read later waits for those that wait for it, or comes after them",
+	At: "cmd/internal/daemon/order (*Jobs).earlier", Do: []Op{Expr("cmp.Compare(batch, j.Configuration.BatchID)", "0")},
+	Package: "cmd/internal/daemon/order", Test: "TestOrderOfDeposits",
+}, {
+	Name: "the bound of the wait for an older deposit", Why: "jobs wait for ever for a batch that waits for the room they take",
+	At: "cmd/internal/daemon/order (*Jobs).making", Do: []Op{Expr("o.clock().Sub(b.State.Modified.Time) < Patience", "true")},
+	Package: "cmd/internal/daemon/order", Test: "TestOrderOfDeposits",
+}, {
 	Name: "the settled place of a job with a version", Why: "two jobs of an object wait for each other",
-	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Never("version")},
+	At: "cmd/internal/daemon/order (*Jobs).unlessReserved", Do: []Op{Never("version")},
 	Package: "cmd/internal/daemon/order", Test: "TestWaitsForNone",
 }, {
 	Name: "the look at the job of an object entry", Why: "an entry that an older program left keeps a job waiting for ever",
