@@ -336,10 +336,10 @@ type Space interface {
 // Objects knows which jobs are of one object (see [domain.ObjectKey]). A job's entries
 // begin and end in the writes that move it.
 type Objects interface {
-	// JobsBeside lists the other jobs that have an entry under a key of the job, sorted. It is
+	// JobsOfObject lists the other jobs that have an entry under a key of the job, sorted. It is
 	// of the moment of the call or later, and may list jobs that have ended: older programs
 	// do not know these entries.
-	JobsBeside(ctx context.Context, j domain.Job) ([]domain.JobID, error)
+	JobsOfObject(ctx context.Context, j domain.Job) ([]domain.JobID, error)
 	// RunningBatches lists the batches of a submitter that were grabbed from the deposit
 	// queue, or are synchronous, and are not reported yet, sorted; synchronous ones of
 	// others may be among them. It is of the moment of the call or later.

@@ -10,8 +10,8 @@ import (
 
 var _ eventstore.Objects = (*Store)(nil)
 
-// JobsBeside implements eventstore.Objects.
-func (s *Store) JobsBeside(ctx context.Context, j domain.Job) (all []domain.JobID, err error) {
+// JobsOfObject implements eventstore.Objects.
+func (s *Store) JobsOfObject(ctx context.Context, j domain.Job) (all []domain.JobID, err error) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	for id, r := range s.server.jobs {

@@ -41,7 +41,7 @@ func (k *Kit) objects(keys ...[]domain.ObjectKey) (domain.BatchID, []domain.JobI
 // beside checks which jobs have an entry of a job's object, as every process sees it.
 func (k *Kit) beside(when string, id domain.JobID, want ...domain.JobID) {
 	k.Helper()
-	if got := must[[]domain.JobID](k)(k.Store.JobsBeside(k.Context(), k.Job(id).State)); !slices.Equal(got, want) {
+	if got := must[[]domain.JobID](k)(k.Store.JobsOfObject(k.Context(), k.Job(id).State)); !slices.Equal(got, want) {
 		k.Errorf("%s: beside %s are %v, not %v", when, id, got, want)
 	}
 }

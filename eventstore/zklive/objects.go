@@ -10,8 +10,8 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// JobsBeside implements eventstore.Objects.
-func (r *reader) JobsBeside(ctx context.Context, j domain.Job) (all []domain.JobID, err error) {
+// JobsOfObject implements eventstore.Objects.
+func (r *reader) JobsOfObject(ctx context.Context, j domain.Job) (all []domain.JobID, err error) {
 	for _, key := range j.Objects() {
 		names, err := r.conn.List(ctx, r.root.ObjectDir(key))
 		if err != nil {

@@ -111,7 +111,7 @@ func (o *Jobs) unlessReserved(ctx context.Context, j domain.Job, before Before) 
 // making returns the last of the older batches that may yet make a job of the object, ""
 // = there is none, and lets j wait for it.
 func (o *Jobs) making(ctx context.Context, j domain.Job) (domain.BatchID, error) {
-	if j.Configuration.ObjectKey == "" { // nobody else can name its object
+	if j.Configuration.ObjectKey == "" { // no other deposit can name its object
 		return "", nil
 	}
 	running, err := o.objects.RunningBatches(ctx, j.Configuration.Submitter)
@@ -135,7 +135,7 @@ func (o *Jobs) making(ctx context.Context, j domain.Job) (domain.BatchID, error)
 
 // earlier lists the jobs that come before j and have an entry of its object, in order.
 func (o *Jobs) earlier(ctx context.Context, j domain.Job) ([]domain.JobID, error) {
-	beside, err := o.objects.JobsBeside(ctx, j)
+	beside, err := o.objects.JobsOfObject(ctx, j)
 	if err != nil || len(beside) == 0 {
 		return nil, err
 	}

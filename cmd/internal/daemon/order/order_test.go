@@ -52,8 +52,8 @@ func (w *world) Batch(_ context.Context, id domain.BatchID) (at eventstore.Loade
 	return at, err
 }
 
-// JobsBeside implements eventstore.Objects.
-func (w *world) JobsBeside(_ context.Context, j domain.Job) ([]domain.JobID, error) {
+// JobsOfObject implements eventstore.Objects.
+func (w *world) JobsOfObject(_ context.Context, j domain.Job) ([]domain.JobID, error) {
 	all := slices.DeleteFunc(slices.Clone(w.left), func(id domain.JobID) bool { return id == j.ID })
 	for id, o := range w.jobs {
 		if id != j.ID && o.SameObject(j) && !slices.Contains(all, id) {
