@@ -40,8 +40,18 @@ func (n Names) Rewrite(sql string) string {
 	})
 }
 
-// ProjectionIn returns the migrations of the projection for other schemas.
+// ProjectionIn returns the migrations of the projection for other schemas, each file as
+// one request.
 func ProjectionIn(n Names) fs.FS { return renamed{Projection(), n} }
+
+// oneRequest makes the statements of a migration, which are a thousand in all, one request
+// to PostgreSQL. Its commit does not wait for the disk: a rebuild can make its tables again.
+func oneRequest(sql string) string {
+	return wholeFile.Replace(sql) + "\n-- +goose StatementEnd\n"
+}
+
+var wholeFile = strings.NewReplacer("-- +goose StatementBegin\n", "", "-- +goose StatementEnd\n", "",
+	"-- +goose Up\n", "-- +goose Up\n-- +goose StatementBegin\nset local synchronous_commit = off;\n")
 
 // renamed is a file system whose files are rewritten as they are opened.
 type renamed struct {
@@ -63,7 +73,7 @@ func (r renamed) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rewritten{strings.NewReader(r.names.Rewrite(string(data))), info}, nil
+	return rewritten{strings.NewReader(r.names.Rewrite(oneRequest(string(data)))), info}, nil
 }
 
 // rewritten is an open file of a renamed file system.

@@ -133,14 +133,11 @@ type pendingIndex struct{ Name, Definition string }
 func (r *rebuild) buildIndex(ctx context.Context, i pendingIndex) error {
 	return crash.Around("projections/rebuild/index", func() error {
 		return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
-			for _, sql := range []string{
-				noParallelWorkers, "set local maintenance_work_mem = '256MB'", "set local synchronous_commit = off", i.Definition,
-			} {
-				if _, err := tx.Exec(ctx, sql); err != nil {
-					return err
-				}
+			_, err := tx.Exec(ctx, noParallelWorkers+"; set local maintenance_work_mem = '256MB'; set local synchronous_commit = off; "+i.Definition)
+			if err != nil {
+				return err
 			}
-			_, err := tx.Exec(ctx, "delete from accession_next.rebuild_index where name = $1", i.Name)
+			_, err = tx.Exec(ctx, "delete from accession_next.rebuild_index where name = $1", i.Name)
 			return err
 		})
 	})

@@ -31,7 +31,7 @@ type Config struct {
 	// DropDependents drops what others have built on the old tables with them; else
 	// it ends a rebuild with a [*DependentsError] before it begins.
 	DropDependents bool
-	// Window is how many events go into one transaction, 0 = 50,000.
+	// Window is how many events go into one transaction, 0 = 10,000.
 	Window int
 	// Progress, unless nil, is called at intervals.
 	Progress func(Progress)
@@ -91,7 +91,9 @@ func (e *DifferentError) Error() string {
 // errNewer reports that this program would take away what a newer one has added.
 var errNewer = errors.New("the live tables were migrated by a newer program: rebuild with that one; `accession rebuild --drop` removes what an older one has begun")
 
-const defaultWindow = 50_000
+// defaultWindow is few enough events that PostgreSQL soon has rows to write while more are
+// read, and so many that few states are written more than once.
+const defaultWindow = 10_000
 
 // Run rebuilds all tables and views beside the live ones, compares both at
 // one sequence, and swaps them in one transaction, while the projector and
