@@ -147,9 +147,16 @@ func fieldsOf(t reflect.Type) []field {
 // plain reports whether a text is printable ASCII that JSON does not escape.
 func plain(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		if !plainBytes[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+var plainBytes = func() (is [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		is[c] = !strings.ContainsRune(`"\<>&`, c)
+	}
+	return is
+}()

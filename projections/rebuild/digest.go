@@ -36,10 +36,7 @@ type Digest struct {
 // the values as they are, without writing them as text. It distinguishes generations
 // that one server holds, and is never kept.
 func fingerprint(ctx context.Context, tx pgx.Tx, names migrations.Names, table string, columns []string) (d Digest, err error) {
-	if err := plainText(ctx, tx); err != nil {
-		return d, err
-	}
-	if _, err := tx.Exec(ctx, noParallelWorkers); err != nil {
+	if _, err := tx.Exec(ctx, noParallelWorkers+"; set local jit = off"); err != nil {
 		return d, err
 	}
 	sql := fmt.Sprintf("select count(*), coalesce(sum(hash_record_extended(row(%s), 0)), 0)::text from %s.%s",

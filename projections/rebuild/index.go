@@ -82,9 +82,9 @@ func (r *rebuild) index(ctx context.Context) error {
 	// The history comes first: it takes about as long as all others together.
 	err = parallel(ctx, compared, func(ctx context.Context, table string) error {
 		if table == "event" {
-			table += analyzedColumns
+			return r.analyze(ctx, table, analyzedColumns)
 		}
-		return r.analyze(ctx, table)
+		return r.analyze(ctx, table, "")
 	})
 	if err != nil {
 		return err
@@ -95,17 +95,29 @@ func (r *rebuild) index(ctx context.Context) error {
 
 // PostgreSQL looks at 300 rows for each of the values that it remembers of a column, 100
 // unless told otherwise: of a small table that is nearly all of it, and dearer than to
-// fill it. A tenth of the history is enough, of a large one the usual number.
+// fill it. A tenth of a table is enough, of a large one the usual number.
 const (
 	rowsPerValue             = 300 * 10
 	fewestValues, mostValues = 10, 100
 )
 
-// analyze collects statistics of a table.
-func (r *rebuild) analyze(ctx context.Context, table string) error {
+// countRows is about how many rows a table has with its partitions, as PostgreSQL noted
+// when it built their indexes.
+const countRows = `
+select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
+where oid = to_regclass($1) or oid in (select inhrelid from pg_inherits where inhparent = to_regclass($1))`
+
+// analyze collects statistics of columns of a table, "" = of all.
+func (r *rebuild) analyze(ctx context.Context, table, columns string) error {
 	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
-		values := min(max(r.at.Seq/rowsPerValue, fewestValues), mostValues)
-		if _, err := tx.Exec(ctx, fmt.Sprintf("set local default_statistics_target = %d; analyze %s.%s", values, migrations.Next.Tables, table)); err != nil {
+		table := migrations.Next.Tables + "." + table
+		var rows int64
+		err := tx.QueryRow(ctx, countRows, table).Scan(&rows)
+		if err == nil {
+			values := min(max(rows/rowsPerValue, fewestValues), mostValues)
+			_, err = tx.Exec(ctx, fmt.Sprintf("set local default_statistics_target = %d; analyze %s%s", values, table, columns))
+		}
+		if err != nil {
 			return fmt.Errorf("analyze %s: %w", table, err)
 		}
 		return nil

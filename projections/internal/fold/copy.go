@@ -86,7 +86,7 @@ func (c column) append(b []byte, row reflect.Value, types *pgtype.Map) ([]byte, 
 		}
 	case "timestamptz":
 		at := f.Addr().Interface().(*time.Time)
-		b = binary.BigEndian.AppendUint64(b, uint64(stored(*at).UnixMicro()-y2k))
+		b = binary.BigEndian.AppendUint64(b, uint64(at.UnixMicro()-y2k))
 	case "jsonb":
 		b = append(append(b, 1), f.Bytes()...) // the version of the format
 	default:

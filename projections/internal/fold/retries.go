@@ -166,7 +166,7 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		if d, ok := r.Data.(*domain.FileFailed); ok {
 			row.Uncounted = d.Uncounted
 		}
-		s.row.OpenFailure = &r.Version
+		s.row.OpenFailure = ptr(r.Version)
 	case domain.FileIgnore, domain.FileAbandoned:
 		settle(OutcomeGivenUp)
 	case domain.FileDownloaded, domain.FileProcessed:
@@ -179,7 +179,7 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		if last == nil || from != domain.FileDownloadingFailed && from != domain.FileProcessingFailed && !from.Terminal() {
 			return
 		}
-		last.ResumedAt, last.ResumedBy, last.ResumedTo = &at, ptr(string(r.Actor)), ptr(string(s.State))
+		last.ResumedAt, last.ResumedBy, last.ResumedTo = ptr(at), ptr(string(r.Actor)), ptr(string(s.State))
 		settle(OutcomeOpen) // the file is no longer given up
 	}
 }
