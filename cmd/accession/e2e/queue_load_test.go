@@ -53,22 +53,22 @@ func newQueueLoad(t testing.TB, many int) *queueLoad {
 // run deposits, changes the queue, and checks what came of it by the log.
 func (l *queueLoad) run(base string) {
 	l.t.Helper()
-	l.changed(queues.Suspend(l.app, l.ctx(), fair.QueueMetadata, "a test"))
+	l.changed(queues.Suspend(l.ctx(), l.app, fair.QueueMetadata, "a test"))
 	l.deposits(base)
 	many := manyAtOnce // of ana: what waits could be served
 	l.changed(queues.Limit(l.ctx(), l.app, fair.QueueMetadata, "ana", nil, &many, "a test"))
 	for range 3 {
 		l.running = append(l.running, l.serve())
 	}
-	l.changed(queues.Resume(l.app, l.ctx(), fair.QueueMetadata, "a test"))
+	l.changed(queues.Resume(l.ctx(), l.app, fair.QueueMetadata, "a test"))
 	var err error
 	l.at, err = l.app.LogEnd(l.ctx())
 	l.must(err)
 	for _, change := range l.changes() {
 		l.someMore()
-		l.changed(queues.Suspend(l.app, l.ctx(), fair.QueueMetadata, "a test")) // so that ana waits when
+		l.changed(queues.Suspend(l.ctx(), l.app, fair.QueueMetadata, "a test")) // so that ana waits when
 		l.few(base)
-		l.changed(queues.Resume(l.app, l.ctx(), fair.QueueMetadata, "a test"))
+		l.changed(queues.Resume(l.ctx(), l.app, fair.QueueMetadata, "a test"))
 		l.killOne() // a process ends, maybe in the middle of a grab
 		change()
 	}
@@ -144,9 +144,9 @@ func (l *queueLoad) changes() []func() {
 			l.changed(queues.AddProcessor(ctx, a, domain.Processor{Queue: q, Workers: 2}, "extra", why))
 		},
 		func() {
-			l.changed(queues.Suspend(a, ctx, q, why))
+			l.changed(queues.Suspend(ctx, a, q, why))
 			l.killOne()
-			l.changed(queues.Resume(a, ctx, q, why))
+			l.changed(queues.Resume(ctx, a, q, why))
 		},
 		l.park,
 		set(func(p *domain.Processor) { p.Users = []string{"mal"} }),

@@ -54,11 +54,11 @@ func batches() []*Operation {
 		}),
 	}
 	for _, v := range []verb[domain.BatchID]{
-		{"release", "Release a held batch", (*app.App).ReleaseBatch},
-		{"update-report", "Request a second report of a batch", (*app.App).RequestUpdate},
-		{"send-report", "Send the last report of a batch to the depositor once more", (*app.App).SendReport},
-		{"delete", "Delete a batch", (*app.App).DeleteBatch},
-		{"cleanup", "Remove a completed batch from the live state", (*app.App).CleanBatch},
+		{"release", "Release a held batch", method((*app.App).ReleaseBatch)},
+		{"update-report", "Request a second report of a batch", method((*app.App).RequestUpdate)},
+		{"send-report", "Send the last report of a batch to the depositor once more", method((*app.App).SendReport)},
+		{"delete", "Delete a batch", method((*app.App).DeleteBatch)},
+		{"cleanup", "Remove a completed batch from the live state", method((*app.App).CleanBatch)},
 	} {
 		all = append(all, change("batch", "/v1/batches", v, func(in *BatchChange) (domain.BatchID, string) { return in.batch(), in.Why() }))
 	}

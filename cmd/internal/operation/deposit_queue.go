@@ -113,7 +113,7 @@ func depositQueueOperations() []*Operation {
 		}),
 		row(Operation{Name: "queue.free", Method: http.MethodPost, Path: "/v1/batches/{id}/free", Summary: "Free the place of a running batch in its deposit queue",
 			Need: access.Act, On: OnThing, Write: true}, func(ctx context.Context, c *Call, in *BatchChange) (app.Changed, error) {
-			return queues.Free(c.App, ctx, in.batch(), in.Why())
+			return queues.Free(ctx, c.App, in.batch(), in.Why())
 		}),
 		move("park", "Take waiting deposits out of a deposit queue", queues.Park),
 		move("unpark", "Let parked deposits wait again", queues.Unpark),

@@ -25,12 +25,12 @@ type DropChange struct {
 func dropFolder() []*Operation {
 	change := func(v verb[string]) *Operation {
 		return act("drop."+v.name, "/v1/uploads/{id}/"+v.name, v.summary, func(ctx context.Context, c *Call, in *DropChange) (app.Changed, error) {
-			return v.do(c.App, ctx, in.ID, in.Why())
+			return v.do(ctx, c.App, in.ID, in.Why())
 		})
 	}
 	transfer := func(v verb[string]) *Operation {
 		return act("drop."+v.name, "/v1/uploads/"+v.name, v.summary, func(ctx context.Context, c *Call, in *Change) (app.Changed, error) {
-			return v.do(c.App, ctx, fair.QueueMetadata, in.Why())
+			return v.do(ctx, c.App, fair.QueueMetadata, in.Why())
 		})
 	}
 	return []*Operation{

@@ -53,8 +53,8 @@ func files() []*Operation {
 		}),
 	}
 	for _, v := range []verb[domain.FileHash]{
-		{"requeue", "Requeue a file that was given up or skipped", (*app.App).RequeueFile},
-		{"skip", "Skip a downloaded file", (*app.App).SkipFile},
+		{"requeue", "Requeue a file that was given up or skipped", method((*app.App).RequeueFile)},
+		{"skip", "Skip a downloaded file", method((*app.App).SkipFile)},
 	} {
 		all = append(all, change("file", "/v1/files", v, func(in *FileChange) (domain.FileHash, string) { return domain.FileHash(in.ID), in.Why() }))
 	}

@@ -55,11 +55,11 @@ func collections() []*Operation {
 		}),
 	}
 	for _, v := range []verb[string]{
-		{"hold", "Set a hold on a collection", (*app.App).HoldCollection},
+		{"hold", "Set a hold on a collection", method((*app.App).HoldCollection)},
 	} {
 		all = append(all, row(Operation{Name: "collection." + v.name, Method: http.MethodPost, Path: "/v1/collections/{name}/" + v.name, Summary: v.summary,
 			Need: access.Act, On: OnCollection, Write: true}, func(ctx context.Context, c *Call, in *CollectionChange) (app.Changed, error) {
-			return v.do(c.App, ctx, in.Name, in.Why())
+			return v.do(ctx, c.App, in.Name, in.Why())
 		}))
 	}
 	return append(all, row(Operation{Name: "collection.release", Method: http.MethodPost, Path: "/v1/collections/{name}/release",
@@ -79,7 +79,7 @@ func queueOperations() []*Operation {
 		}),
 	}
 	for _, v := range []verb[string]{
-		{"pause", "Pause a queue of jobs: no new claims, running work finishes", (*app.App).PauseQueue},
+		{"pause", "Pause a queue of jobs: no new claims, running work finishes", method((*app.App).PauseQueue)},
 		{"resume", "End the pause of a queue of jobs, or the suspension of a deposit queue", queues.ResumeAny},
 	} {
 		all = append(all, queueChange("/v1/queues/", v))
@@ -90,7 +90,7 @@ func queueOperations() []*Operation {
 func queueChange(path string, v verb[string]) *Operation {
 	return row(Operation{Name: "queue." + v.name, Method: http.MethodPost, Path: path + "{name}/" + v.name, Summary: v.summary,
 		Need: access.Act, On: OnInstallation, Write: true}, func(ctx context.Context, c *Call, in *QueueChange) (app.Changed, error) {
-		return v.do(c.App, ctx, in.Name, in.Why())
+		return v.do(ctx, c.App, in.Name, in.Why())
 	})
 }
 

@@ -60,11 +60,11 @@ func jobs() []*Operation {
 		}),
 	}
 	for _, v := range []verb[domain.JobID]{
-		{"hold", "Hold a pending job", (*app.App).HoldJob},
-		{"release", "Release a held job", (*app.App).ReleaseJob},
-		{"fail", "End a job that has neither completed nor failed", (*app.App).FailJob},
-		{"requeue", "Requeue a failed job in the state where it failed", (*app.App).Requeue},
-		{"delete", "Delete a job that has not completed", (*app.App).DeleteJob},
+		{"hold", "Hold a pending job", method((*app.App).HoldJob)},
+		{"release", "Release a held job", method((*app.App).ReleaseJob)},
+		{"fail", "End a job that has neither completed nor failed", method((*app.App).FailJob)},
+		{"requeue", "Requeue a failed job in the state where it failed", method((*app.App).Requeue)},
+		{"delete", "Delete a job that has not completed", method((*app.App).DeleteJob)},
 	} {
 		all = append(all, change("job", "/v1/jobs", v, func(in *JobChange) (domain.JobID, string) { return domain.JobID(in.ID), in.Why() }))
 	}

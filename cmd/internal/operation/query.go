@@ -134,7 +134,7 @@ func queryOperations() []*Operation {
 			if err != nil {
 				return app.Changed{}, err
 			}
-			return v.do(c.App, ctx, id, in.Why())
+			return v.do(ctx, c.App, id, in.Why())
 		}))
 	}
 	return all

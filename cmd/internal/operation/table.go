@@ -56,7 +56,14 @@ func get[I, O any](name, path, summary string, on On, past bool, do func(ctx con
 // verb is a command of package app about one thing.
 type verb[ID ~string] struct {
 	name, summary string
-	do            func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error)
+	do            func(ctx context.Context, a *app.App, id ID, why string) (app.Changed, error)
+}
+
+// method returns a command that is a method of [app.App], with the context first.
+func method[ID ~string](do func(*app.App, context.Context, ID, string) (app.Changed, error)) func(context.Context, *app.App, ID, string) (app.Changed, error) {
+	return func(ctx context.Context, a *app.App, id ID, why string) (app.Changed, error) {
+		return do(a, ctx, id, why)
+	}
 }
 
 // change returns the row of an operator's command about one thing, such as POST
@@ -66,6 +73,6 @@ func change[I any, ID ~string](noun, path string, v verb[ID], id func(in *I) (ID
 		Need: access.Act, On: OnThing, Write: true},
 		func(ctx context.Context, c *Call, in *I) (app.Changed, error) {
 			thing, why := id(in)
-			return v.do(c.App, ctx, thing, why)
+			return v.do(ctx, c.App, thing, why)
 		})
 }

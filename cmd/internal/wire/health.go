@@ -131,7 +131,7 @@ func (in *Installation) Checks(steps bool) []ops.Check {
 	}
 	if steps {
 		checks = append(checks, check("work_dir", in.Work, func(w *store.Work, _ context.Context) error { return w.Check() }),
-			check("store", in.Uploads, in.checkStore))
+			check("store", in.Uploads, func(objects *store.Store, ctx context.Context) error { return in.checkStore(ctx, objects) }))
 	}
 	return checks
 }
@@ -175,7 +175,7 @@ func (in *Installation) checkLag(ctx context.Context) error {
 	return nil // a server that does not answer has a check of its own
 }
 
-func (in *Installation) checkStore(objects *store.Store, ctx context.Context) error { //nolint:revive // a check's second argument is the context
+func (in *Installation) checkStore(ctx context.Context, objects *store.Store) error {
 	err := objects.Check(ctx)
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%s is not there", in.shown["store"])

@@ -184,7 +184,7 @@ func List(ctx context.Context, a *app.App, submitter string, removed bool) (all 
 }
 
 // Retry lets a refused deposit be transferred again.
-func Retry(a *app.App, _ context.Context, id, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func Retry(_ context.Context, a *app.App, id, why string) (app.Changed, error) {
 	return change(a, id, why, Waiting, func(f *drop.Folder, d drop.Deposit, by drop.Act) error {
 		if a.DryRun {
 			return nil
@@ -195,7 +195,7 @@ func Retry(a *app.App, _ context.Context, id, why string) (app.Changed, error) {
 
 // Remove takes a deposit out of the folder, for ever. It is refused when a batch was made
 // of it, which only the servers can say.
-func Remove(a *app.App, ctx context.Context, id, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func Remove(ctx context.Context, a *app.App, id, why string) (app.Changed, error) {
 	return change(a, id, why, Removed, func(f *drop.Folder, d drop.Deposit, by drop.Act) error {
 		batch, err := became(ctx, a, id, d.Submitter)
 		switch {

@@ -200,7 +200,7 @@ func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[
 }
 
 // Fail ends a query that waits, is parked or runs.
-func Fail(a *app.App, ctx context.Context, id domain.QueryID, why string) (c app.Changed, err error) { //nolint:revive // as the use cases of app
+func Fail(ctx context.Context, a *app.App, id domain.QueryID, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "fail "+string(id))
 	if why = strings.TrimSpace(why); why == "" {
 		return c, &app.Error{Kind: app.Invalid, Err: errors.New("failing a query needs a reason"), Hint: "say why with --reason; it stays in the history"}

@@ -15,7 +15,7 @@ import (
 
 // SendReport mails the report of a query that has ended once more, as it was first mailed.
 // Nothing about the query changes: who asked for it, and why, is in the audit.
-func SendReport(a *app.App, ctx context.Context, id domain.QueryID, why string) (c app.Changed, err error) { //nolint:revive // as the use cases of app
+func SendReport(ctx context.Context, a *app.App, id domain.QueryID, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "send the report of "+string(id))
 	q, err := find(ctx, a, id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Free ends that a batch counts as running in its deposit queue; it goes on outside it.
-func Free(a *app.App, ctx context.Context, id domain.BatchID, why string) (c app.Changed, err error) { //nolint:revive // as the use cases of app
+func Free(ctx context.Context, a *app.App, id domain.BatchID, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "free the place of "+string(id))
 	if err := reasoned(why); err != nil {
 		return c, err

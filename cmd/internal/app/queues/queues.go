@@ -78,30 +78,30 @@ func queue(ctx context.Context, a *app.App, name, why string, edit func(*domain.
 }
 
 // Suspend makes a queue hand nothing out: deposits still join, and what runs ends.
-func Suspend(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func Suspend(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
 	return queue(ctx, a, name, why, func(q *domain.DepositQueue) { q.Suspended = true })
 }
 
 // Resume ends the suspension of a queue.
-func Resume(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func Resume(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
 	return queue(ctx, a, name, why, func(q *domain.DepositQueue) { q.Suspended = false })
 }
 
 // ResumeAny ends the suspension of a deposit queue, or the pause of a queue of jobs.
-func ResumeAny(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func ResumeAny(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
 	if slices.Contains(domain.DepositQueues, name) {
-		return Resume(a, ctx, name, why)
+		return Resume(ctx, a, name, why)
 	}
 	return a.ResumeQueue(ctx, name, why)
 }
 
 // StopTransfer keeps what is in the drop folder there; it goes on to accept files.
-func StopTransfer(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func StopTransfer(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
 	return queue(ctx, a, name, why, func(q *domain.DepositQueue) { q.TransferStopped = true })
 }
 
 // StartTransfer lets deposits from the drop folder join the queue again.
-func StartTransfer(a *app.App, ctx context.Context, name, why string) (app.Changed, error) { //nolint:revive // as the use cases of app
+func StartTransfer(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
 	return queue(ctx, a, name, why, func(q *domain.DepositQueue) { q.TransferStopped = false })
 }
 

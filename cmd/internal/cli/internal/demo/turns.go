@@ -80,8 +80,8 @@ func (d *demo) turns(ctx context.Context, base string) error {
 	return inTurn(grabs)
 }
 
-func (d *demo) suspend(ctx context.Context, do func(*app.App, context.Context, string, string) (app.Changed, error)) error {
-	_, err := do(d.app, ctx, fair.QueueMetadata, "the demonstration lets deposits wait")
+func (d *demo) suspend(ctx context.Context, do func(context.Context, *app.App, string, string) (app.Changed, error)) error {
+	_, err := do(ctx, d.app, fair.QueueMetadata, "the demonstration lets deposits wait")
 	return err
 }
 
