@@ -24,10 +24,12 @@ BIN     := bin/accession
 SQLC_VERSION     := v1.31.1
 GOLANGCI_VERSION := v2.15.0
 DEADCODE_VERSION := v0.52.0
+OAPI_VERSION     := v2.8.2
 TOOLS            := $(abspath bin/tools)
 SQLC             ?= $(TOOLS)/sqlc-$(SQLC_VERSION)
 GOLANGCI         ?= $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 DEADCODE         ?= $(TOOLS)/deadcode-$(DEADCODE_VERSION)
+OAPI             ?= $(TOOLS)/oapi-codegen-$(OAPI_VERSION)
 
 # Arguments of single targets.
 PKG   ?=
@@ -101,8 +103,8 @@ vet: ## go vet, also of what only `make soak` runs
 fmt: $(GOLANGCI) ## format all Go files
 	@$(GOLANGCI) fmt ./...
 
-check-generated: $(SQLC) ## fail when generated code is stale; the tree is not touched
-	@SQLC=$(SQLC) deploy/ci/check-generated.sh
+check-generated: $(SQLC) $(OAPI) ## fail when generated code is stale; the tree is not touched
+	@SQLC=$(SQLC) OAPI=$(OAPI) deploy/ci/check-generated.sh
 
 ##@ Look closer
 .PHONY: repeat fuzz mutants bench soak statements
@@ -130,10 +132,11 @@ soak: setup-test build ## faults and power cuts for long, with figures at the en
 ##@ Change
 .PHONY: generate documents record-history clean
 
-generate: $(SQLC) ## write generated code, schemas and diagrams again
+generate: $(SQLC) $(OAPI) ## write generated code, schemas and diagrams again
 	@$(SQLC) generate
 	@go generate ./...
 	@deploy/ci/golden.sh
+	@$(OAPI) -config internal/testkit/apiclient/config.yaml docs/openapi-3.0.yaml
 
 documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md, docs/reports.md and docs/queues.md again, from a database
 	@$(WITH_STACK) go test -count=1 -run 'TestDefinitions|TestDataDictionary|TestSQLExamples' ./projections -write
@@ -158,3 +161,6 @@ $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION):
 
 $(TOOLS)/deadcode-$(DEADCODE_VERSION):
 	@deploy/ci/install-tool.sh $@ golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
+
+$(TOOLS)/oapi-codegen-$(OAPI_VERSION):
+	@deploy/ci/install-tool.sh $@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@$(OAPI_VERSION)

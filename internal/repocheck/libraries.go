@@ -96,6 +96,8 @@ var Libraries = []Library{
 	// Tests and generators.
 	{"golang.org/x/net/html", nil, everything,
 		"BSD-3-Clause", "Tests parse pages as a browser does."},
+	{"github.com/oapi-codegen/runtime", []string{"internal/testkit/apiclient"}, nil,
+		"Apache-2.0", "What the generated client of the tests writes its parameters with. The generator itself is a tool, outside go.mod."},
 	{"github.com/google/go-cmp", nil, everything,
 		"BSD-3-Clause", "Tests show where trees, states and events differ. Never in the program: it may panic."},
 	{"github.com/hanwen/go-fuse/v2", []string{"internal/testkit/powercut"}, nil,

@@ -65,7 +65,27 @@ func failures(op *operation.Operation) []int {
 	if op.Write {
 		all = append(all, http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity)
 	}
+	if ranges(op) {
+		all = append(all, http.StatusRequestedRangeNotSatisfiable)
+	}
 	return append(all, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable)
+}
+
+// sends are the answers of an operation that are no JSON.
+func sends(op *operation.Operation) map[string]*huma.Response {
+	content := map[string]*huma.MediaType{op.Sends: {Schema: &huma.Schema{Type: huma.TypeString}}}
+	all := map[string]*huma.Response{"200": {Description: "OK", Content: content}}
+	if ranges(op) {
+		all["206"] = &huma.Response{Description: "The range", Content: content}
+		all["304"] = &huma.Response{Description: "It is the one that you have"}
+	}
+	return all
+}
+
+// ranges reports whether an operation sends ranges of a file.
+func ranges(op *operation.Operation) bool {
+	_, ok := op.Input.FieldByName("Range")
+	return ok
 }
 
 // plain are the packages whose types keep their names in the description of the API.

@@ -15,16 +15,18 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
-var update = flag.Bool("update", false, "write docs/openapi.yaml and the table of docs/api.md again")
+var update = flag.Bool("update", false, "write docs/openapi.yaml, docs/openapi-3.0.yaml and the table of docs/api.md again")
 
 const (
 	descriptionPath = "../../../docs/openapi.yaml"
+	olderPath       = "../../../docs/openapi-3.0.yaml"
 	pagePath        = "../../../docs/api.md"
 	tableBegins     = "<!-- operations -->\n"
 	tableEnds       = "<!-- end of operations -->\n"
 )
 
-// TestDescription compares docs/openapi.yaml with the routes, and each route with its row.
+// TestDescription compares docs/openapi.yaml, and its form for programs that read OpenAPI 3.0
+// only, with the routes, and each route with its row.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	_, api := (&Server{Version: "1", Log: slog.New(slog.DiscardHandler)}).API()
@@ -33,6 +35,11 @@ func TestDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare(t, descriptionPath, got)
+	older, err := api.OpenAPI().DowngradeYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, olderPath, older)
 	names, routes := map[string]bool{}, map[string]bool{}
 	for _, op := range operation.Table() {
 		if route := op.Method + " " + op.Path; names[op.Name] || routes[route] {

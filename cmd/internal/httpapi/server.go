@@ -140,8 +140,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 		}
 		if op.Sends != "" {
-			o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
-				op.Sends: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+			o.Responses = sends(op)
 		}
 		op.Register(api, o, operation.Server{Begin: s.begin, Ended: s.ended})
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -211,7 +210,7 @@ func (m *Match) prepare(op *Operation, c *Call) error {
 }
 
 // describe sets the headers of an answer. With Prefer it waits for the tables first.
-func (a *Answer[O]) describe(ctx context.Context, c *Call, in any) {
+func (a *Answer[O]) describe(ctx context.Context, op *Operation, c *Call, in any) {
 	a.Policy, a.Limit = RateLimit(c.limit)
 	var about domain.Aggregate
 	var version int64
@@ -220,13 +219,12 @@ func (a *Answer[O]) describe(ctx context.Context, c *Call, in any) {
 		about, _ = domain.ParseAggregate(out.Subject)
 		version = out.Version
 	case drops.Shown:
-		a.Status, a.Location = http.StatusAccepted, "/v1/uploads/"+out.ID
-		if r, ok := in.(*UploadShow); ok && r.ID == out.ID {
-			a.Status, a.Location = http.StatusOK, ""
+		if op.Later {
+			a.Location = "/v1/uploads/" + out.ID
 		}
 	case app.Submitted:
 		about, version = out.Batch.Aggregate(), out.Version
-		a.Status, a.Location = http.StatusAccepted, "/v1/batches/"+string(out.Batch)
+		a.Location = "/v1/batches/" + string(out.Batch)
 	default:
 		version = c.version
 	}

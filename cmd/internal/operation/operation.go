@@ -43,6 +43,8 @@ type Operation struct {
 	// Write says that it changes something: it takes Idempotency-Key, and with a thing
 	// If-Match.
 	Write bool
+	// Later says that what was requested is done later: the answer is 202.
+	Later bool
 	// Audits says that the use case itself audits what it changes.
 	Audits bool
 	// File says that the body of the request is a file.
@@ -96,7 +98,6 @@ type collected interface {
 
 // Answer is what an operation answers with.
 type Answer[O any] struct {
-	Status int
 	// ETag is the version of the thing that is shown or was changed, "" = it has none.
 	ETag string `header:"ETag" doc:"Version of the thing, for If-Match"`
 	// Location is where to look what becomes of it.
@@ -113,8 +114,13 @@ type Answer[O any] struct {
 func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O, error)) *Operation {
 	op.Input, op.Output = reflect.TypeFor[I](), reflect.TypeFor[O]()
 	self := &op
+	status := http.StatusOK
+	if op.Later {
+		status = http.StatusAccepted
+	}
 	op.carry = func(ctx context.Context, c *Call, in any) (any, error) { return do(ctx, c, in.(*I)) }
 	op.register = func(api huma.API, o huma.Operation, call Server) {
+		o.DefaultStatus = status
 		huma.Register(api, o, func(ctx context.Context, in *I) (*Answer[O], error) {
 			c := call.Begin(ctx, self)
 			on, err := self.allow(ctx, c, in)
@@ -125,8 +131,8 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 			if err := call.Ended(ctx, self, on, err); err != nil {
 				return nil, err
 			}
-			a := &Answer[O]{Status: http.StatusOK, Body: out}
-			a.describe(ctx, c, in)
+			a := &Answer[O]{Body: out}
+			a.describe(ctx, self, c, in)
 			return a, nil
 		})
 	}

@@ -87,7 +87,7 @@ func (a *About) Allowed(c *Call) (d app.Deposit, err error) {
 func submissions() []*Operation {
 	return []*Operation{
 		row(Operation{Name: "submission.create", Method: http.MethodPost, Path: "/v1/submissions", Summary: "Deposit what a URL names",
-			Need: access.Deposit, On: OnCollection, Write: true}, func(ctx context.Context, c *Call, in *Submission) (app.Submitted, error) {
+			Need: access.Deposit, On: OnCollection, Write: true, Later: true}, func(ctx context.Context, c *Call, in *Submission) (app.Submitted, error) {
 			d, err := in.Body.deposit(c)
 			if err != nil {
 				return app.Submitted{}, err

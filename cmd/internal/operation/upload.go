@@ -107,7 +107,7 @@ type UploadShow struct {
 
 func uploads() []*Operation {
 	accept := row(Operation{Name: "upload.create", Method: http.MethodPost, Path: "/v1/uploads", Summary: "Deposit a file, which is the body of the request",
-		Need: access.Deposit, On: OnCollection, Write: true, File: true}, func(ctx context.Context, c *Call, in *Upload) (s drops.Shown, err error) {
+		Need: access.Deposit, On: OnCollection, Write: true, File: true, Later: true}, func(ctx context.Context, c *Call, in *Upload) (s drops.Shown, err error) {
 		r, d, sum, err := in.receive(ctx, c)
 		if err != nil {
 			return s, err
@@ -115,7 +115,7 @@ func uploads() []*Operation {
 		return r.Accept(ctx, d, in.body, sum)
 	})
 	atOnce := row(Operation{Name: "upload.synchronous", Method: http.MethodPost, Path: "/v1/uploads/synchronous", Summary: "Deposit a file that waits in no queue: it runs at once, or is refused",
-		Need: access.Deposit, On: OnCollection, Write: true, File: true}, func(ctx context.Context, c *Call, in *Upload) (s app.Submitted, err error) {
+		Need: access.Deposit, On: OnCollection, Write: true, File: true, Later: true}, func(ctx context.Context, c *Call, in *Upload) (s app.Submitted, err error) {
 		r, d, sum, err := in.receive(ctx, c)
 		if err != nil {
 			return s, err
