@@ -52,7 +52,7 @@ var Libraries = []Library{
 		"Apache-2.0", "Metrics, with a registry of our own."},
 
 	// The API.
-	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, []string{"cmd/accession/e2e"},
+	{"github.com/danielgtaylor/huma/v2", []string{"cmd/internal/operation", "cmd/internal/httpapi"}, []string{"cmd/accession/e2e", "cmd/internal/cli"},
 		"MIT", "Routes, checks of parameters and bodies, and OpenAPI 3.1 from one Go struct each, on the standard mux."},
 
 	{"github.com/tus/tusd/v2/pkg/handler", []string{"cmd/internal/httpapi/internal/tus"}, nil,

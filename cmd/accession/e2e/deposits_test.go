@@ -73,7 +73,7 @@ func TestDepositsWalkAllTheWayThrough(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the batch's jobs (-want +got):\n%s", diff)
 	}
-	if v.Status != "failed" || *v.RowsListed != int64(len(want)) || v.JobsFailed != int64(failed) || len(v.Reports) != 1 || len(v.Retries) != failed {
+	if v.Status != "failed" || *v.RowsListed != int64(len(want)) || v.JobsFailed != int64(failed) || len(v.ReportsMade) != 1 || len(v.Retries) != failed {
 		t.Errorf("the batch's report: %+v", v.BatchSummary)
 	}
 	for id, title := range map[domain.BatchID]string{object: "object", single: "single"} {
@@ -150,7 +150,7 @@ func TestRequeueAndSecondReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	v, err = in.app.BatchReport(in.ctx(), id, 10)
-	if err != nil || v.Status != "completed" || len(v.Reports) != 2 || len(v.Reports[1].NewlySuccessfulJobs) != 1 {
+	if err != nil || v.Status != "completed" || len(v.ReportsMade) != 2 || len(v.ReportsMade[1].NewlySuccessfulJobs) != 1 {
 		t.Errorf("second report: %v, %+v", err, v)
 	}
 	if end, err := in.app.Watch(in.ctx(), id, 0, func(app.Event, app.Progress) {}); err != nil || end.State != domain.BatchCompleted || end.Completed != 1 {

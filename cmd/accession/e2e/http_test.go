@@ -123,6 +123,7 @@ func (d *door) do(r *http.Request, caller string, headers ...string) (a answer) 
 	data, err := io.ReadAll(res.Body)
 	d.in.must(err)
 	a = answer{status: res.StatusCode, header: res.Header, body: string(data)}
+	described(d.in.t, r, res, data)
 	if res.StatusCode >= 400 && r.Method != http.MethodHead {
 		if err := json.Unmarshal(bytes.TrimSpace(data), &a.Problem); err != nil || a.Status != a.status || a.Code == "" || a.Request == "" {
 			d.in.t.Errorf("%s %s: %d is no problem: %s", r.Method, r.URL.Path, a.status, data)

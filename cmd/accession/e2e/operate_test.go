@@ -90,10 +90,10 @@ func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	}
 	report := at.State.Report
 	v, err = in.app.BatchReport(in.ctx(), id, 10)
-	if err != nil || len(v.Reports) != 2 {
-		t.Fatalf("%v, %+v", err, v.Reports)
+	if err != nil || len(v.ReportsMade) != 2 {
+		t.Fatalf("%v, %+v", err, v.ReportsMade)
 	}
-	sql := v.Reports[1]
+	sql := v.ReportsMade[1]
 	for way, got := range map[string]told{
 		"status-report": {texts(report.NewlySuccessfulJobs), texts(report.UnresolvedJobs), texts(report.SuccessfulJobs)},
 		"tables":        {sql.NewlySuccessfulJobs, sql.UnresolvedJobs, sql.SuccessfulJobs},

@@ -151,7 +151,7 @@ func TestBadManifestIsToldEverywhere(t *testing.T) {
 	for path, code := range codes {
 		id := ids[path]
 		v := in.rest(id)
-		if v.Status != "failed" || v.ReasonCode == nil || *v.ReasonCode != code || v.RowsListed == nil || *v.RowsListed != 0 || len(v.Reports) != 1 {
+		if v.Status != "failed" || v.ReasonCode == nil || *v.ReasonCode != code || v.RowsListed == nil || *v.RowsListed != 0 || len(v.ReportsMade) != 1 {
 			t.Errorf("%s: the tables say %s, %s, want %s: %+v", path, v.Status, deref(v.ReasonCode), code, v.BatchSummary)
 			continue
 		}

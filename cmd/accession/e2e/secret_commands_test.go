@@ -103,13 +103,14 @@ func (in *installation) commandsAreSilent(signed string) {
 		set = append(set, "--set", key+"="+value)
 	}
 	var mu sync.Mutex
-	answered, urls := map[string]bool{}, 0
+	answered, documents, urls := map[string]bool{}, map[string]int{}, 0
 	run := func(e example, more ...string) {
 		args := slices.Concat(e.args, more)
 		var out, errs bytes.Buffer
 		code := cli.Main(in.ctx(), args, cli.IO{In: strings.NewReader(typed + "\n"), Out: &out, Err: &errs, Environ: []string{"ACCESSION_API_KEY=" + secret, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir}})
 		mu.Lock()
 		defer mu.Unlock()
+		documents[e.of] += written(in.t, args, out.String(), errs.String())
 		for _, c := range canaries {
 			if text := out.String() + errs.String(); strings.Contains(text, c) {
 				i := strings.Index(text, c)
@@ -157,7 +158,11 @@ func (in *installation) commandsAreSilent(signed string) {
 	}
 	slices.Sort(silent)
 	in.t.Logf("%d commands answered, %d URLs were shown; of those that read these did not answer: %s", len(answered), urls, fmt.Sprint(slices.Compact(silent)))
-	if len(answered) < 60 || urls < 20 {
-		in.t.Errorf("%d commands answered, and %d URLs were shown", len(answered), urls)
+	compared := 0
+	for _, n := range documents {
+		compared += min(n, 1)
+	}
+	if len(answered) < 60 || urls < 20 || compared < 80 {
+		in.t.Errorf("%d commands answered, %d URLs were shown, and the JSON of %d commands was compared with its schema", len(answered), urls, compared)
 	}
 }

@@ -56,6 +56,7 @@ func (in *installation) run(args ...string) string {
 		errors.As(err, &exit)
 		in.t.Fatalf("accession %s: %v\n%s", strings.Join(args, " "), err, exit.Stderr)
 	}
+	written(in.t, args, string(out), "")
 	return string(out)
 }
 
@@ -63,11 +64,13 @@ func (in *installation) run(args ...string) string {
 func (in *installation) call(args ...string) (code int, out, errs string) {
 	in.t.Helper()
 	in.calls.Add(1)
+	all := slices.Clone(args)
 	for key, value := range in.settings {
-		args = append(args, "--set", key+"="+value)
+		all = append(all, "--set", key+"="+value)
 	}
 	var o, e bytes.Buffer
-	code = cli.Main(in.ctx(), args, cli.IO{Out: &o, Err: &e})
+	code = cli.Main(in.ctx(), all, cli.IO{Out: &o, Err: &e})
+	written(in.t, args, o.String(), e.String())
 	return code, o.String(), e.String()
 }
 

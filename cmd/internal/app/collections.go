@@ -14,7 +14,7 @@ import (
 type Collection struct {
 	Name    string       `json:"collection"`
 	Profile string       `json:"profile,omitempty"` // "" = no profile describes it any more
-	Hold    *domain.Hold `json:"hold"`              // null = open
+	Hold    *domain.Hold `json:"hold,omitempty"`    // nil = open
 	// Batches and Jobs count what is held, for whatever reason; null when
 	// PostgreSQL does not answer.
 	Batches *int64 `json:"batches_held"`

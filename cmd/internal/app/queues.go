@@ -10,7 +10,7 @@ import (
 type Queue struct {
 	Name  string       `json:"queue"`
 	Depth int          `json:"jobs"` // of ingest: in all queues that are worked on
-	Pause *domain.Hold `json:"pause"`
+	Pause *domain.Hold `json:"pause,omitempty"`
 }
 
 // Queues lists ingest, which means all queues and batches, and then the queues in the

@@ -17,9 +17,9 @@ type ManifestWarning = query.ManifestWarning
 // the five counts that follow it.
 type BatchReportView struct {
 	BatchSummary
-	Reports []query.BatchReport `json:"reports_made"`
-	Jobs    []JobRow            `json:"jobs"`
-	Retries []Retry             `json:"retries"`
+	ReportsMade []query.BatchReport `json:"reports_made"`
+	Jobs        []JobRow            `json:"jobs"`
+	Retries     []Retry             `json:"retries"`
 	// Warnings say what of the manifests was not taken as it is written.
 	Warnings []ManifestWarning `json:"warnings"`
 	// MetadataRecords are those of a metadata deposit, the worst up to the limit.
@@ -51,7 +51,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	defer snapshot.Close(ctx)
 	t := &reading{db: snapshot}
 	v.BatchSummary = batchOf(ask(ctx, t, query.Summary, id))
-	v.Reports = notNil(ask(ctx, t, query.Reports, id))
+	v.ReportsMade = notNil(ask(ctx, t, query.Reports, id))
 	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
 	v.Retries = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]Retry, error) {
 		return query.Retries(ctx, db, id, limit)
@@ -85,7 +85,7 @@ func (a *App) BatchReportAt(ctx context.Context, id domain.BatchID, m Moment, li
 	row, err := past.Summary(id)
 	v.BatchSummary = batchOf(row)
 	jobs, retries := past.Jobs(), past.Retries(domain.KindJob)
-	v.At, v.Reports, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
+	v.At, v.ReportsMade, v.JobsTotal, v.RetriesTotal = &at, notNil(past.Reports()), int64(len(jobs)), int64(len(retries))
 	warnings := past.Warnings(id)
 	v.WarningsTotal = int64(len(warnings))
 	v.Jobs, v.Retries, v.Warnings = notNil(first(jobs, limit)), notNil(first(retries, limit)), notNil(first(warnings, limit))

@@ -26,12 +26,12 @@ type Status struct {
 	Workers    []WorkerStatus    `json:"workers"` // processes that serve
 	Batches    []BatchesStatus   `json:"batches"` // as the tables have them
 	Queues     []QueueStatus     `json:"queues"`
-	Outbox     *OutboxStatus     `json:"outbox"`
-	Log        *LogStatus        `json:"log"`
-	Projection *ProjectionStatus `json:"projection"`
-	Audit      *AuditPass        `json:"audit"` // nil = the auditor was never started, or PostgreSQL does not answer
-	Types      *TypesStatus      `json:"types"` // nil = there is no stream by types, or NATS does not answer
-	Drop       *drop.Status      `json:"drop"`  // nil = there is no drop folder here
+	Outbox     *OutboxStatus     `json:"outbox,omitempty"`
+	Log        *LogStatus        `json:"log,omitempty"`
+	Projection *ProjectionStatus `json:"projection,omitempty"`
+	Audit      *AuditPass        `json:"audit,omitempty"` // nil = the auditor was never started, or PostgreSQL does not answer
+	Types      *TypesStatus      `json:"types,omitempty"` // nil = there is no stream by types, or NATS does not answer
+	Drop       *drop.Status      `json:"drop,omitempty"`  // nil = there is no drop folder here
 	Epoch      int64             `json:"epoch"`
 
 	// Servers of depositors that steps use, most used first, up to 20, and how many there

@@ -16,7 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
-var update = flag.Bool("update", false, "update docs/cli.md")
+var update = flag.Bool("update", false, "update docs/cli.md and docs/output.schema.json")
 
 const page = "../../../docs/cli.md"
 
@@ -110,7 +110,7 @@ func writePage(w io.Writer) {
 	root := (&program{}).root()
 	fmt.Fprint(w, "# The command line\n\nGenerated from the commands by `make generate`; `accession help COMMAND` shows the same.\n\n")
 	fmt.Fprintf(w, "%s\n\n", root.Long)
-	fmt.Fprint(w, "Answers are tables for people, or JSON with `-o json`. Errors are two lines on the error stream: `accession: WHAT: WHY`, and `hint: …` with what to do next; with `-o json` one object on one line, `{\"error\":{\"code\":…,\"message\":…,\"hint\":…}}`. Lists in JSON are `{\"items\":[…],\"total\":N,\"next\":CURSOR}`: `--cursor CURSOR` shows the next page, and without `next` there is none.\n\n`accession completion bash`, or `zsh`, `fish` or `powershell`, writes what makes a shell complete commands, flags, states, profiles, collections, queues, and the newest ids of batches and queries, and ids of jobs and files.\n\n")
+	fmt.Fprint(w, "Answers are tables for people, or JSON with `-o json`, which [output.schema.json](output.schema.json) describes: `urn:accession:output#job-show` is what `accession job show` writes. Errors are two lines on the error stream: `accession: WHAT: WHY`, and `hint: …` with what to do next; with `-o json` one object on one line, `{\"error\":{\"code\":…,\"message\":…,\"hint\":…}}`. Lists in JSON are `{\"items\":[…],\"total\":N,\"next\":CURSOR}`: `--cursor CURSOR` shows the next page, and without `next` there is none.\n\n`accession completion bash`, or `zsh`, `fish` or `powershell`, writes what makes a shell complete commands, flags, states, profiles, collections, queues, and the newest ids of batches and queries, and ids of jobs and files.\n\n")
 	fmt.Fprint(w, "## Exit codes\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range exit.Codes {
 		fmt.Fprintf(w, "| %d | %s |\n", c.Code, c.About)

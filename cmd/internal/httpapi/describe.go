@@ -71,9 +71,16 @@ func failures(op *operation.Operation) []int {
 	return append(all, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable)
 }
 
-// sends are the answers of an operation that are no JSON.
+// sends are the answers of an operation that are not its output as JSON.
 func sends(op *operation.Operation) map[string]*huma.Response {
-	content := map[string]*huma.MediaType{op.Sends: {Schema: &huma.Schema{Type: huma.TypeString}}}
+	content := map[string]*huma.MediaType{}
+	for _, kind := range op.Sends {
+		schema := &huma.Schema{Type: huma.TypeString}
+		if kind == "application/json" {
+			schema.Type = huma.TypeObject
+		}
+		content[kind] = &huma.MediaType{Schema: schema}
+	}
 	all := map[string]*huma.Response{"200": {Description: "OK", Content: content}}
 	if ranges(op) {
 		all["206"] = &huma.Response{Description: "The range", Content: content}

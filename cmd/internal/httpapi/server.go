@@ -139,7 +139,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 			o.RequestBody = &huma.RequestBody{Required: true, Description: "The file", Content: map[string]*huma.MediaType{
 				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
 		}
-		if op.Sends != "" {
+		if op.Sends != nil {
 			o.Responses = sends(op)
 		}
 		op.Register(api, o, operation.Server{Begin: s.begin, Ended: s.ended})

@@ -111,7 +111,7 @@ func eventStreams() []*Operation {
 	open := new(streams)
 	return []*Operation{
 		stream(Operation{Name: "event.follow", Method: http.MethodGet, Path: "/v1/events", Summary: "Follow the events, as a stream (server-sent events)",
-			On: OnSeen, Sends: "text/event-stream"}, func(ctx context.Context, c *Call, in *EventStream) (send, error) {
+			On: OnSeen, Sends: []string{"text/event-stream"}}, func(ctx context.Context, c *Call, in *EventStream) (send, error) {
 			chosen, err := in.types()
 			if err != nil {
 				return nil, err

@@ -72,7 +72,7 @@ func objectOperations() []*Operation {
 			return objects.Files(ctx, c.App, in.of(c), in.Limit, app.Cursor(in.Cursor))
 		}),
 		stream(Operation{Name: "object.get", Method: http.MethodGet, Path: "/v1/objects/{id}/versions/{n}/files/{name}", Summary: "Get a file of a version of an object, or a range of it",
-			Need: access.See, On: OnObject, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *ObjectFile) (send, error) {
+			Need: access.See, On: OnObject, Sends: []string{"application/octet-stream"}}, func(ctx context.Context, c *Call, in *ObjectFile) (send, error) {
 			file, err := objects.Open(ctx, c.App, in.of(c), in.Kind, in.Name)
 			if err != nil {
 				return nil, err
@@ -80,7 +80,7 @@ func objectOperations() []*Operation {
 			return download(file)
 		}),
 		stream(Operation{Name: "object.manifest", Method: http.MethodGet, Path: "/v1/objects/{id}/versions/{n}/manifest", Summary: "Get the storage manifest of a version of an object",
-			Need: access.See, On: OnObject, Sends: "application/json"}, func(ctx context.Context, c *Call, in *ObjectVersion) (send, error) {
+			Need: access.See, On: OnObject, Sends: []string{"application/json"}}, func(ctx context.Context, c *Call, in *ObjectVersion) (send, error) {
 			file, err := objects.Manifest(ctx, c.App, in.of(c))
 			if err != nil {
 				return nil, err

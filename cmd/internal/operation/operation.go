@@ -49,8 +49,8 @@ type Operation struct {
 	Audits bool
 	// File says that the body of the request is a file.
 	File bool
-	// Sends is the media type of an answer that is no JSON, "" = it is JSON.
-	Sends string
+	// Sends are the media types of an answer that is not Output as JSON, nil = it is.
+	Sends []string
 	// Past says that it takes ?at=.
 	Past bool
 	// Input and Output are the types of the parameters and of the answer.

@@ -97,7 +97,7 @@ func queryOperations() []*Operation {
 			return queries.Submit(ctx, c.App, list.Named(in.Name), w)
 		}),
 		stream(Operation{Name: "query.answer", Method: http.MethodPost, Path: "/v1/queries/answer", Summary: "Ask about a list of identifiers now",
-			Need: access.See, On: OnInstallation, File: true, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *QueryAnswer) (send, error) {
+			Need: access.See, On: OnInstallation, File: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryAnswer) (send, error) {
 			list, err := queries.Read("-", in.body)
 			if err != nil {
 				return nil, err
@@ -116,7 +116,7 @@ func queryOperations() []*Operation {
 			return queries.Show(ctx, c.App, id)
 		}),
 		stream(Operation{Name: "query.report", Method: http.MethodGet, Path: "/v1/queries/{id}/report", Summary: "Get the answers of a query",
-			Need: access.See, On: OnInstallation, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
+			Need: access.See, On: OnInstallation, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -28,6 +29,15 @@ type ReportShow struct {
 var mediaTypes = map[string]string{export.FormatText: "text/plain; charset=utf-8", export.FormatHTML: "text/html; charset=utf-8", export.FormatJSON: "application/json",
 	export.FormatCSV: "text/csv; charset=utf-8", export.FormatSVG: "image/svg+xml", export.FormatPNG: "image/png"}
 
+// reportTypes are the media types of reports, without their parameters.
+func reportTypes() (all []string) {
+	for _, t := range mediaTypes {
+		kind, _, _ := strings.Cut(t, ";")
+		all = append(all, kind)
+	}
+	return all
+}
+
 // written returns what sends a report, row by row, and closes it.
 func written(r app.Report, format, table string, made time.Time) send {
 	return func(w http.ResponseWriter, _ *http.Request) error {
@@ -45,7 +55,7 @@ func reports() []*Operation {
 			return Whole(app.ReportKinds(), nil)
 		}),
 		stream(Operation{Name: "report.show", Method: http.MethodGet, Path: "/v1/reports/{name}", Summary: "Get a report", Past: true,
-			Need: access.See, On: OnInstallation, Sends: "application/octet-stream"}, func(ctx context.Context, c *Call, in *ReportShow) (send, error) {
+			Need: access.See, On: OnInstallation, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *ReportShow) (send, error) {
 			then, err := in.moment()
 			if err != nil {
 				return nil, err

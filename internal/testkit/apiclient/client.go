@@ -237,6 +237,7 @@ type BatchReportView struct {
 	ReasonMessage   *string                  `json:"reason_message"`
 	Records         *ReportMetadataRecords   `json:"records,omitempty"`
 	ReportedAt      *time.Time               `json:"reported_at"`
+	Reports         int64                    `json:"reports"`
 	ReportsMade     *[]AccessionBatchReport  `json:"reports_made"`
 	Retries         *[]ReportRetryHistory    `json:"retries"`
 	RetriesTotal    int64                    `json:"retries_total"`

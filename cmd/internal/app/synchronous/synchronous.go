@@ -30,7 +30,7 @@ type Answer struct {
 	Done     bool         `json:"done"`
 	Progress app.Progress `json:"progress"`
 	// Report is the report of the batch, null = it is not done, or not known.
-	Report *app.BatchReportView `json:"report"`
+	Report *app.BatchReportView `json:"report,omitempty"`
 	// Unknown says why no more is known of it, such as a server that does not answer.
 	Unknown string `json:"unknown,omitempty"`
 }

@@ -32,8 +32,8 @@ type Env struct {
 // Commands returns the commands login and logout.
 func Commands(e Env) []*cobra.Command { return []*cobra.Command{e.login(), e.logout()} }
 
-// signed is the answer of login and logout.
-type signed struct {
+// Signed is the answer of login and logout.
+type Signed struct {
 	Server string `json:"server"`
 	User   string `json:"user,omitempty"`
 }
@@ -66,7 +66,7 @@ ACCESSION_TOKEN win over it.`,
 			if err := kept.Keep(url, key); err != nil {
 				return err
 			}
-			return e.Show(signed{url, self.Name}, func(w io.Writer) { fmt.Fprintf(w, "you are %s at %s\n", self.Name, url) })
+			return e.Show(Signed{url, self.Name}, func(w io.Writer) { fmt.Fprintf(w, "you are %s at %s\n", self.Name, url) })
 		}),
 	}
 }
@@ -82,7 +82,7 @@ func (e Env) logout() *cobra.Command {
 			if err := kept.Keep(url, ""); err != nil {
 				return err
 			}
-			return e.Show(signed{Server: url}, func(w io.Writer) { fmt.Fprintf(w, "the key of %s is forgotten\n", url) })
+			return e.Show(Signed{Server: url}, func(w io.Writer) { fmt.Fprintf(w, "the key of %s is forgotten\n", url) })
 		}),
 	}
 }
