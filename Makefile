@@ -124,7 +124,8 @@ statements: ## count hand-written statements and lines of each package, without 
 	@go run ./internal/repocheck/statements
 
 bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions]
-	@$(WITH_STACK) go test -p 1 -count=1 -timeout 60m -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	@deploy/setup/nginx.sh bin/nginx
+	@$(WITH_STACK) go test -p 1 -count=1 -timeout 90m -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 soak: setup-test build ## faults and power cuts for long, with figures at the end (docs/testing.md): make soak SOAK_TIME=10m [RUN=TestSoakFaults]
 	@deploy/ci/soak.sh '$(RUN)' $(SOAK_TIME) '$(MUTANT)'
