@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/accession-ingest/accession/domain"
@@ -30,6 +31,20 @@ func NewQueueSettings(queue string, version Token, configured, set settings.Valu
 	q.Config.Suspended = q.Config.Suspended || len(unreadable) > 0
 	return q
 }
+
+// Closed returns what a user is told whose deposits are not accepted, "" = they are.
+func (q QueueSettings) Closed(user string) string {
+	return cmp.Or(q.Set.Limits[user].Closed, q.Set.Queue.Closed)
+}
+
+// ClosedError says that operators let no deposits in now.
+type ClosedError struct {
+	Queue   string
+	Message string // to the depositor
+}
+
+// Error implements error.
+func (e *ClosedError) Error() string { return "the intake of " + e.Queue + " is closed: " + e.Message }
 
 // DepositQueues are the deposit queues of the live state.
 type DepositQueues interface {

@@ -3,8 +3,10 @@ package setting
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain/fair"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // DepositQueue is what operators have set of a deposit queue. What is absent is as the
@@ -13,6 +15,9 @@ type DepositQueue struct {
 	Suspended bool `json:"suspended,omitempty"`
 	// TransferStopped says that nothing is transferred from the drop folder to the queue.
 	TransferStopped bool `json:"transfer_stopped,omitempty"`
+	// Closed is what depositors are told while none of their deposits is accepted, "" = the
+	// intake is open.
+	Closed string `json:"closed,omitempty"`
 	// Prohibited users are served only by processors that require them. Nil = not set.
 	Prohibited  []string `json:"prohibited,omitzero"`
 	Allocation  *int     `json:"allocation,omitempty"`
@@ -27,6 +32,9 @@ type UserLimit struct {
 	User        string `json:"user"`
 	Allocation  *int   `json:"allocation,omitempty"`
 	Concurrency *int   `json:"concurrency,omitempty"`
+	// Closed is what the user is told while none of their deposits is accepted, "" = it is
+	// as for every user.
+	Closed string `json:"closed,omitempty"`
 }
 
 // Processor is what a processor of a deposit queue asks for.
@@ -67,26 +75,37 @@ func checkNumber(what string, n *int) error {
 	return nil
 }
 
+// MaxMessage is the longest message of a closed intake, in bytes.
+const MaxMessage = 500
+
+// checkMessage refuses what cannot be the message of a closed intake. "" is none.
+func checkMessage(message string) error {
+	if len(message) > MaxMessage || !text.Valid(message) || text.Line(message) != message || strings.TrimSpace(message) != message {
+		return fmt.Errorf("%q is not the message of a closed intake: use at most %d bytes of text on one line", message, MaxMessage)
+	}
+	return nil
+}
+
 // Normalise returns the setting with sorted users, nil = nothing is set, and every fault.
 func (q DepositQueue) Normalise(queue string) (_ *DepositQueue, err error) {
 	q.Prohibited, err = fair.NormaliseUsers(q.Prohibited)
-	if q.Prohibited == nil && !q.Suspended && !q.TransferStopped && q.Allocation == nil && q.Concurrency == nil && q.Synchronous == nil {
+	if q.Prohibited == nil && !q.Suspended && !q.TransferStopped && q.Closed == "" && q.Allocation == nil && q.Concurrency == nil && q.Synchronous == nil {
 		return nil, err
 	}
 	if q.Synchronous != nil && queue != fair.QueueMetadata {
 		err = errors.Join(err, errors.New("only deposits of "+fair.QueueMetadata+" are synchronous, not those of "+queue+": `accession query answer` answers at once"))
 	}
 	return &q, errors.Join(err, checkNumber("default allocation", q.Allocation), checkNumber("default concurrency", q.Concurrency),
-		checkNumber("limit of synchronous deposits", q.Synchronous))
+		checkNumber("limit of synchronous deposits", q.Synchronous), checkMessage(q.Closed))
 }
 
 // Normalise returns the limits of a user, nil = none is set, and every fault.
 func (l UserLimit) Normalise(user string) (*UserLimit, error) {
-	if l.Allocation == nil && l.Concurrency == nil {
+	if l.Allocation == nil && l.Concurrency == nil && l.Closed == "" {
 		return nil, nil
 	}
 	l.User = user
-	return &l, errors.Join(checkNumber("allocation", l.Allocation), checkNumber("concurrency", l.Concurrency))
+	return &l, errors.Join(checkNumber("allocation", l.Allocation), checkNumber("concurrency", l.Concurrency), checkMessage(l.Closed))
 }
 
 // Normalise returns the processor with sorted users, and every fault.

@@ -51,7 +51,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		"job ls --state failed", "file ls --job " + job, "collection ls", "queue ls", "job hold " + job + " --dry-run", "job show jid0000009999", "job ls --batch bid0000009999",
 		"object ls", "object show " + first.object, "object files " + first.object, "object get " + first.object + " mrt-erc.txt --kind system", "object get " + first.object + " nothing.txt",
 		"processor ls", "processor show metadata default", "processor show all default", "processor show metadata films", "queue show all", "query ls", "query show qid0000009999", "query report qid0000009999",
-		"drop ls", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
+		"drop ls", "intake show", "intake close --message x --reason x --dry-run", "intake open metadata --user eve --reason x --dry-run", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
 		"events ls", "events ls --limit 2", "events ls --job " + job, "events ls --type job.completed,file.*", "events ls --from 3 --to 5", "events ls --actor user/* --since 1h", "events tail",
 		"events tail --batch " + string(batch) + " --from 2", "events ls --batch bid0000009999", "batch show " + string(batch) + " --watch",
 		"user ls", "user show dora", "key ls", "bulk ls", "bulk show 0198c5f3-7b1e-7c50-a6ff-6f3f5b1f7c21",

@@ -25,7 +25,7 @@ func TestExamplesOfTheAPI(t *testing.T) {
 	in.editProfile("fetch:", takesArticles+"fetch:")
 	ana, olga := in.keyOf("ana", "depositor", "--collection", "test"), in.keyOf("olga", "operator", "--all")
 	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
-	text := strings.NewReplacer("https://files.example.org", goodServer(t), "Bearer KEY", "Bearer "+ana, "Bearer OPERATOR", "Bearer "+olga).Replace(string(page))
+	text := strings.NewReplacer("https://files.example.org", goodServer(t), "Bearer KEY", "Bearer "+ana, "Bearer OPERATOR", "Bearer "+olga, "Bearer ADMIN", "Bearer "+in.keyOf("root", "admin", "--all")).Replace(string(page))
 	examples := exampleOf.FindAllStringSubmatch(text, -1)
 	if n := strings.Count(text, "```http\n"); n != len(examples) || n < 8 {
 		t.Fatalf("%d of %d examples have the status of their answer", len(examples), n)

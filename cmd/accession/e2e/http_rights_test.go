@@ -75,12 +75,14 @@ var requests = map[string]struct{ query, body string }{
 	"profile.check":      {"", `{"content":"name: ingest\ncollection: ingest\nowner: us\nidentifier: {naan: 99999, shoulder: fk4}"}`},
 	"query.submit":       {"name=list.txt", "bid0000000001\n"},
 	"query.answer":       {"", "bid0000000001\n"},
+	"intake.close":       {"dry_run=true", `{"message":"until 18:00","reason":"to try it"}`},
+	"intake.open":        {"dry_run=true", `{"user":"eve","reason":"to try it"}`},
 }
 
 // nameOf returns the queue or user that an operation's path names.
 func nameOf(op *operation.Operation) string {
 	switch {
-	case strings.HasPrefix(op.Path, "/v1/deposit-queues/"):
+	case strings.HasPrefix(op.Path, "/v1/deposit-queues/"), strings.HasPrefix(op.Path, "/v1/intake/"):
 		return "metadata"
 	case strings.HasPrefix(op.Path, "/v1/users/"):
 		return "dora"

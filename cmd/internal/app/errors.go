@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/hint"
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -32,6 +33,7 @@ const (
 	// Unauthenticated and Forbidden are errors of callers who have to say who they are.
 	Unauthenticated Kind = "unauthenticated" // who calls is not known
 	Forbidden       Kind = "forbidden"       // the caller may see it, and not do this
+	IntakeClosed    Kind = "intake_closed"   // operators let no deposit in now
 	Full            Kind = "full"            // a limit is reached; later it may work
 	Lost            Kind = "lost"            // a server has lost its data; a restore is needed
 	Interrupted     Kind = "interrupted"     // the caller ended it before it was done
@@ -41,7 +43,7 @@ const (
 // ExitCodes are the codes with which a command ends after an error of each kind.
 var ExitCodes = map[Kind]int{
 	Failed: 1, Invalid: 2, Refused: 3, Outdated: 3, KeyReused: 3, NotFound: 4, Unavailable: 5,
-	Full: 7, Lost: 8, Unauthenticated: 10, Forbidden: 11, Interrupted: 130,
+	Full: 7, IntakeClosed: 12, Lost: 8, Unauthenticated: 10, Forbidden: 11, Interrupted: 130,
 }
 
 // Error is the error of a use case.
@@ -50,7 +52,7 @@ type Error struct {
 	What string // what was being done, such as: submit; filled in by the use case
 	Err  error
 	Hint string // what to do next, "" = none
-	// RetryAfter is when to try again, of errors of kind Full.
+	// RetryAfter is when to try again, of errors of kind Full and IntakeClosed.
 	RetryAfter time.Duration
 }
 
@@ -95,6 +97,7 @@ func explain(what string, err error) error {
 	}
 	refused, isRefused := errors.AsType[*domain.Refused](err)
 	full, isFull := errors.AsType[*eventstore.FullError](err)
+	_, isClosed := errors.AsType[*eventstore.ClosedError](err)
 	_, noProfile := errors.AsType[*profile.NotFoundError](err)
 	switch {
 	case isRefused && slices.Contains(malformed, refused.Code):
@@ -106,6 +109,9 @@ func explain(what string, err error) error {
 		}
 	case noProfile:
 		e.Kind, e.Hint = NotFound, "`accession profile ls` lists the profiles there are; each is a file in profiles_dir"
+	case isClosed:
+		e.Kind, e.RetryAfter = IntakeClosed, intake.RetryClosed
+		e.Hint = fmt.Sprintf("nothing was taken: try again in %v", e.RetryAfter)
 	case isFull:
 		e.Kind, e.RetryAfter = Full, full.After
 		e.Hint = fmt.Sprintf("nothing was taken or changed: try again in %v; %s", full.After, cmp.Or(full.Remedy, "`accession status` shows queues and outbox"))

@@ -43,6 +43,7 @@ type Status struct {
 	// What stands still. A part that is nil is not known.
 	Pauses     []standing.Hold       `json:"pauses"`
 	Holds      []standing.Hold       `json:"holds"`
+	Closed     []standing.Closed     `json:"closed"`     // intakes that let no deposits in
 	Unserved   []standing.Unserved   `json:"unserved"`   // states in which no process works
 	Oldest     []standing.Oldest     `json:"oldest"`     // what has waited longest in each state
 	Unreadable []standing.Unreadable `json:"unreadable"` // of what has waited longest
@@ -167,7 +168,7 @@ func (a *App) statusStanding(ctx context.Context, s *Status) {
 			s.Oldest, s.Unreadable, _ = s.candidates.Look(ctx, live, now)
 		}
 	}
-	f := standing.Known{Pauses: s.Pauses, Holds: s.Holds, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
+	f := standing.Known{Pauses: s.Pauses, Holds: s.Holds, Closed: s.Closed, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
 	if s.candidates != nil && s.Log != nil {
 		if n, err := a.Open.Overdue(ctx); err == nil {
 			s.Overdue, f.Overdue = &n, n
@@ -210,6 +211,9 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 	}
 	hosts, in, full := standing.Permits(taken, standing.PermitLimits{Host: a.Open.HostPermits, Submitter: a.Open.SubmitterPermits})
 	s.Hosts, s.HostsIn, s.Submitters = hosts, &in, full
+	if s.Closed, err = standing.Intakes(ctx, a.Open.DepositQueues); err != nil {
+		return err
+	}
 	holds, err := live.Holds(ctx)
 	if err == nil {
 		s.Pauses, s.Holds = standing.Holds(holds)

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -85,7 +86,11 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	}
 	// Check that there is room before anything is stored.
 	if !once.requested() {
-		if err := live.Room(ctx); err != nil {
+		err := live.Room(ctx)
+		if err == nil {
+			err = intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, sub.Submitter, d.ID != "")
+		}
+		if err != nil {
 			return s, err
 		}
 		if d.Synchronous {

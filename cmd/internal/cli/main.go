@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/complete"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	intakecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/intake"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
 	objectcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/objects"
 	peoplecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/people"
@@ -25,6 +26,7 @@ import (
 	profilecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain/text"
 )
 
@@ -149,7 +151,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Using: p.using, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(),
-			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
+			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), intakecli.Command(p.intake()), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -180,6 +182,16 @@ func (p *program) profiles() profilecli.Env {
 	return profilecli.Env{In: p.In, Over: p.over, NotOverHTTP: errNotOverHTTP, Show: p.showAs, Group: group, Dir: func() (string, error) {
 		cfg, err := p.settings()
 		return cfg.ProfilesDir, err
+	}}
+}
+
+// intake is what the commands about the intake have of the program.
+func (p *program) intake() intakecli.Env {
+	return intakecli.Env{Over: p.over, Show: p.showAs, Group: group, Changing: func(v intakecli.Verb) *cobra.Command {
+		return changing(p, verb[string]{name: v.Name, short: v.Short, long: v.Long, example: v.Example, reason: true, flags: v.Flags, as: func(id string, change operation.Change) request {
+			name, in := v.As(id, change)
+			return request{name, in}
+		}}, "[QUEUE]", v.Args, v.IDs)
 	}}
 }
 

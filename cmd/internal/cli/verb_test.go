@@ -220,7 +220,7 @@ func TestReasonsThatAreRequired(t *testing.T) {
 	cancel() // no server is waited for: a reason is asked for before
 	id := map[string]string{"batch": "bid0000000001", "job": "jid0000000001", "file": sampleHash, "collection": "maps", "queue": "pending", "timeouts": "download=1h",
 		"queue suspend": "metadata", "queue prohibit": "metadata ana", "queue allow": "metadata ana", "queue defaults": "metadata --allocation 1",
-		"query": "qid0000000001", "queue free": "bid0000000001", "queue park": "ana", "queue unpark": "ana", "queue limit": "metadata ana --allocation 1", "queue unlimit": "metadata ana", "processor": "metadata films", "processor set": "metadata films --stopped",
+		"query": "qid0000000001", "intake close": "--message x", "queue free": "bid0000000001", "queue park": "ana", "queue unpark": "ana", "queue limit": "metadata ana --allocation 1", "queue unlimit": "metadata ana", "processor": "metadata films", "processor set": "metadata films --stopped",
 		"profile": "maps", "profile set": "maps " + aProfile(t)}
 	seen := 0
 	for _, c := range all((&program{}).root()) {

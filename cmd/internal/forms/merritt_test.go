@@ -84,8 +84,17 @@ func newGate(t *testing.T) *gate {
 			t.Error(err)
 		}
 	})
-	g.app = app.Resources{LiveState: g, Effects: g, Drop: func(bool) (*drop.Folder, error) { return g.drop, nil }, UploadLimit: 4 << 10, WaitingLimit: 10}
+	g.app = app.Resources{LiveState: g, Effects: g, DepositQueues: func(context.Context) (eventstore.DepositQueues, error) { return openQueues{}, nil },
+		Drop: func(bool) (*drop.Folder, error) { return g.drop, nil }, UploadLimit: 4 << 10, WaitingLimit: 10}
 	return g
+}
+
+// openQueues are deposit queues of which nothing is set.
+type openQueues struct{ eventstore.DepositQueues }
+
+// QueueSettings implements eventstore.DepositQueues.
+func (openQueues) QueueSettings(context.Context, string) (s eventstore.QueueSettings, err error) {
+	return s, nil
 }
 
 // Authenticate knows ana and bob, who deposit, olga, who is an operator, and rob, who reads.

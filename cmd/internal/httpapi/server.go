@@ -219,7 +219,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
 		w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)
-	} else if p.Status >= http.StatusInternalServerError {
+	} else if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
 		s.Log.Error("who calls cannot be found out", "request", p.Request, "error", err)
 	}
 	refuse(w, p)
@@ -260,7 +260,7 @@ func (s *Server) ended(ctx context.Context, op *operation.Operation, on string, 
 	if err != nil {
 		p = problemOf(err, request)
 		outcome, detail = people.Refused, p.Code
-		if p.Status >= http.StatusInternalServerError {
+		if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
 			outcome = people.Failed
 			s.Log.Error("a request failed", "operation", op.Name, "on", on, "request", request, "error", err)
 		}

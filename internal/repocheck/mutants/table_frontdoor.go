@@ -50,6 +50,18 @@ var frontDoor = []Mutant{{
 	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
 	Package: "projections", Test: "TestFilters",
 }, {
+	Name: "the closed intake, over HTTP", Why: "files are taken while administrators let none in",
+	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("intake.Admit(ctx, r.App.Open.DepositQueues, queue, user, false)", "error(nil)")},
+	Package: "cmd/internal/app/drops", Test: "TestClosedRoom",
+}, {
+	Name: "the closed intake, where a batch is made", Why: "the command line deposits while administrators let nothing in",
+	At: "cmd/internal/app (*App).Submit", Do: []Op{Expr("intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, sub.Submitter, d.ID != \"\")", "error(nil)")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
+	Name: "the closed intake, of the drop folder", Why: "what was accepted before the intake was closed is refused",
+	At: "cmd/internal/app/intake Admit", Do: []Op{Never("accepted")},
+	Package: "cmd/internal/app/intake", Test: "TestAdmit",
+}, {
 	Name: "the password", Why: "any password signs in",
 	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
 	Package: "cmd/internal/app/people", Test: "TestPasswords",

@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -27,7 +29,8 @@ type Act = drop.Act
 
 // Accept puts the local file of a deposit into the drop folder. When it returns without an
 // error the deposit is on disk. The error is one of kind Invalid or NotFound when its batch
-// would be refused by what is known without a server.
+// would be refused by what is known without a server, and of kind IntakeClosed when the intake
+// is: without ZooKeeper, for which it waits a moment, that is not known, and keeps no file out.
 func Accept(ctx context.Context, a *app.App, d app.Deposit) (got drop.Deposit, err error) {
 	defer app.Explained(&err, "drop")
 	if d.Key != "" {
@@ -47,11 +50,28 @@ func Accept(ctx context.Context, a *app.App, d app.Deposit) (got drop.Deposit, e
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return got, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("%s is not a file", d.Payload), Hint: "give one file; a manifest can list many"}
 	}
+	if err := admit(ctx, a, d.Submitter); err != nil {
+		return got, err
+	}
 	folder, err := a.Open.Drop(true)
 	if err != nil {
 		return got, err
 	}
 	return folder.Accept(ctx, described(a, d), file, time.Now())
+}
+
+// askTime is how long ZooKeeper may take to say whether the intake is open.
+const askTime = 2 * time.Second
+
+// admit refuses a deposit if the intake is known to be closed.
+func admit(ctx context.Context, a *app.App, user string) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	err := intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, user, false)
+	if _, closed := errors.AsType[*eventstore.ClosedError](err); closed {
+		return err
+	}
+	return nil
 }
 
 // described returns what a deposit has in the drop folder before its file.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -42,7 +43,8 @@ const retryWaiting = time.Minute
 func (r *Receiver) Limit() access.Limit { return r.limit }
 
 // Room refuses, with an error of kind Full, a further deposit of a user of whom too many
-// wait, in the drop folder and the deposit queue together.
+// wait, in the drop folder and the deposit queue together. While the intake is closed it refuses
+// every one, with an error of kind IntakeClosed.
 func (r *Receiver) Room(ctx context.Context, user string) (err error) {
 	defer app.Explained(&err, "deposit")
 	folder, err := r.App.Open.Drop(false)
@@ -63,8 +65,12 @@ func (r *Receiver) RoomForQuery(ctx context.Context, user string) (err error) {
 	return r.room(ctx, fair.QueueQuery, user, 0, "queries")
 }
 
-// room refuses one more of a user's deposits or queries, of which n wait outside the queue.
+// room refuses one more of a user's deposits or queries, of which n wait outside the queue, and
+// each while the intake is closed.
 func (r *Receiver) room(ctx context.Context, queue, user string, n int, of string) error {
+	if err := intake.Admit(ctx, r.App.Open.DepositQueues, queue, user, false); err != nil {
+		return err
+	}
 	handler, err := r.App.Open.Handler(ctx)
 	if err != nil {
 		return err

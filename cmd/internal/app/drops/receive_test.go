@@ -18,7 +18,9 @@ import (
 type queue struct {
 	app.LiveState
 	eventstore.Rings
-	of map[string]int
+	eventstore.DepositQueues
+	of     map[string]int
+	closed string
 }
 
 func (q *queue) Handler(context.Context) (*eventstore.Handler, error) {
@@ -27,6 +29,34 @@ func (q *queue) Handler(context.Context) (*eventstore.Handler, error) {
 
 func (q *queue) Waiting(_ context.Context, _, user string) ([]string, error) {
 	return make([]string, q.of[user]), nil
+}
+
+// QueueSettings implements eventstore.DepositQueues.
+func (q *queue) QueueSettings(context.Context, string) (s eventstore.QueueSettings, err error) {
+	s.Set.Queue.Closed = q.closed
+	return s, nil
+}
+
+// TestClosedRoom: there is no room for deposits and queries while the intake is closed.
+func TestClosedRoom(t *testing.T) {
+	t.Parallel()
+	folder, err := drop.Open(filepath.Join(t.TempDir(), "drop"), "here")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close() //nolint:errcheck // only read
+	for _, message := range []string{"", "until 18:00"} {
+		q := &queue{closed: message}
+		r := &Receiver{App: &app.App{Open: app.Resources{LiveState: q, DepositQueues: func(context.Context) (eventstore.DepositQueues, error) { return q, nil }, Drop: func(bool) (*drop.Folder, error) { return folder, nil }}}, Waiting: 1}
+		_, begun := r.Begin(t.Context(), app.Deposit{Submitter: "ana", Payload: "a.txt"}, Resumable{Owner: "ana", Size: 1})
+		for name, err := range map[string]error{"a deposit": r.Room(t.Context(), "ana"), "a query": r.RoomForQuery(t.Context(), "ana"), "an upload": begun} {
+			fault, _ := errors.AsType[*app.Error](err)
+			closed := fault != nil && fault.Kind == app.IntakeClosed && fault.RetryAfter > 0 && strings.Contains(err.Error(), "until 18:00")
+			if closed != (message != "") {
+				t.Errorf("%s while the message is %q: %v", name, message, err)
+			}
+		}
+	}
 }
 
 // TestRoom: drop folder and queue count together, for each user apart; at the limit one more
@@ -59,7 +89,8 @@ func TestRoom(t *testing.T) {
 		{1, 0, "ana", true, 0},
 		{1, 0, "bob", false, 0},
 	} {
-		r := &Receiver{App: &app.App{Open: app.Resources{LiveState: &queue{of: map[string]int{c.user: c.queued}}, Drop: func(bool) (*drop.Folder, error) { return folder, nil }}}, Waiting: c.limit}
+		q := &queue{of: map[string]int{c.user: c.queued}}
+		r := &Receiver{App: &app.App{Open: app.Resources{LiveState: q, DepositQueues: func(context.Context) (eventstore.DepositQueues, error) { return q, nil }, Drop: func(bool) (*drop.Folder, error) { return folder, nil }}}, Waiting: c.limit}
 		err := r.Room(t.Context(), c.user)
 		fault, _ := errors.AsType[*app.Error](err)
 		beyond, _ := errors.AsType[*access.Exceeded](err)

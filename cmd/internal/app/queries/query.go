@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/domain/text"
 	"github.com/accession-ingest/accession/eventstore"
@@ -54,6 +56,9 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 	live, err := a.Open.Live(ctx)
 	if err == nil {
 		err = live.Room(ctx)
+	}
+	if err == nil {
+		err = intake.Admit(ctx, a.Open.DepositQueues, fair.QueueQuery, w.Submitter, false)
 	}
 	if err != nil {
 		return q, err

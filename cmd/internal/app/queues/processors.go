@@ -73,7 +73,7 @@ func processor(ctx context.Context, a *app.App, queue, name, why string, start d
 		}
 		edit(&p)
 		return domain.SettingValue{Processor: &p}
-	}, why)
+	}, why, nextGrab)
 }
 
 // RemoveProcessor removes a processor that was added, or what was set of one of the
@@ -94,7 +94,7 @@ func RemoveProcessor(ctx context.Context, a *app.App, queue, name, why string) (
 		return c, &app.Error{Kind: app.Refused, What: "remove processor " + name, Err: fmt.Errorf("nothing was set of processor %s of %s: it is %s", name, queue, by),
 			Hint: "`accession processor stop` ends its work; the setting processors of the configuration says which there are"}
 	}
-	c, err = change(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name), func(domain.SettingValue) domain.SettingValue { return domain.SettingValue{} }, why)
+	c, err = change(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name), func(domain.SettingValue) domain.SettingValue { return domain.SettingValue{} }, why, nextGrab)
 	without := fairsettings.New()
 	if p, stays := fairsettings.Processors(queue, now.Configured, without)[name]; stays && err == nil {
 		c.Effects = append(c.Effects, "the configuration counts again: "+Criteria(p))

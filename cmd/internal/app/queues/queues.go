@@ -32,7 +32,7 @@ func Named(name string) ([]string, error) {
 type Edit = func(domain.SettingValue) domain.SettingValue
 
 // change changes a setting of a deposit queue.
-func change(ctx context.Context, a *app.App, kind domain.HoldKind, name string, edit Edit, why string) (c app.Changed, err error) {
+func change(ctx context.Context, a *app.App, kind domain.HoldKind, name string, edit Edit, why, effect string) (c app.Changed, err error) {
 	defer app.Explained(&err, "set "+string(kind)+" "+name)
 	if err := reasoned(why); err != nil {
 		return c, err
@@ -46,8 +46,14 @@ func change(ctx context.Context, a *app.App, kind domain.HoldKind, name string, 
 		return c, err
 	}
 	return app.Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: Text(res.Before.SettingValue),
-		State: Text(res.State.SettingValue), DryRun: a.DryRun, Effects: []string{"it counts from the next grab on; what runs is not touched"}}, nil
+		State: Text(res.State.SettingValue), DryRun: a.DryRun, Effects: []string{effect}}, nil
 }
+
+// The effects of changes.
+const (
+	nextGrab = "it counts from the next grab on; what runs is not touched"
+	accepted = "it counts for what is deposited from now on; what was accepted goes on"
+)
 
 // reasoned returns an error if a change has no reason.
 func reasoned(why string) error {
@@ -67,14 +73,29 @@ func present(ctx context.Context, a *app.App, name, why string) (q eventstore.Qu
 
 // queue changes what is set of a queue itself.
 func queue(ctx context.Context, a *app.App, name, why string, edit func(*domain.DepositQueue)) (app.Changed, error) {
-	return change(ctx, a, domain.SettingDepositQueue, name, func(v domain.SettingValue) domain.SettingValue {
+	return change(ctx, a, domain.SettingDepositQueue, name, ofQueue(edit), why, nextGrab)
+}
+
+func ofQueue(edit func(*domain.DepositQueue)) Edit {
+	return func(v domain.SettingValue) domain.SettingValue {
 		var q domain.DepositQueue
 		if v.DepositQueue != nil {
 			q = *v.DepositQueue
 		}
 		edit(&q)
 		return domain.SettingValue{DepositQueue: &q}
-	}, why)
+	}
+}
+
+func ofUser(edit func(*domain.UserLimit)) Edit {
+	return func(v domain.SettingValue) domain.SettingValue {
+		var l domain.UserLimit
+		if v.UserLimit != nil {
+			l = *v.UserLimit
+		}
+		edit(&l)
+		return domain.SettingValue{UserLimit: &l}
+	}
 }
 
 // Suspend makes a queue hand nothing out: deposits still join, and what runs ends.
@@ -157,15 +178,10 @@ func Defaults(ctx context.Context, a *app.App, name string, n Numbers, why strin
 
 // Limit sets the limits of one user in a queue.
 func Limit(ctx context.Context, a *app.App, name, user string, allocation, concurrency Number, why string) (app.Changed, error) {
-	return change(ctx, a, domain.SettingUserLimit, domain.UserLimitName(name, user), func(v domain.SettingValue) domain.SettingValue {
-		var l domain.UserLimit
-		if v.UserLimit != nil {
-			l = *v.UserLimit
-		}
+	return change(ctx, a, domain.SettingUserLimit, domain.UserLimitName(name, user), ofUser(func(l *domain.UserLimit) {
 		set(&l.Allocation, allocation)
 		set(&l.Concurrency, concurrency)
-		return domain.SettingValue{UserLimit: &l}
-	}, why)
+	}), why, nextGrab)
 }
 
 // settings reads the settings of a queue.
@@ -187,6 +203,11 @@ func Text(v domain.SettingValue) string {
 			add("%s=%d", name, *n)
 		}
 	}
+	closed := func(message string) {
+		if message != "" {
+			add("closed=%q", message)
+		}
+	}
 	switch {
 	case v.DepositQueue != nil:
 		if v.DepositQueue.Suspended {
@@ -195,6 +216,7 @@ func Text(v domain.SettingValue) string {
 		if v.DepositQueue.TransferStopped {
 			add("transfer_stopped")
 		}
+		closed(v.DepositQueue.Closed)
 		if v.DepositQueue.Prohibited != nil {
 			add("prohibited=%s", users(v.DepositQueue.Prohibited))
 		}
@@ -202,6 +224,7 @@ func Text(v domain.SettingValue) string {
 		number("concurrency", v.DepositQueue.Concurrency)
 		number("synchronous", v.DepositQueue.Synchronous)
 	case v.UserLimit != nil:
+		closed(v.UserLimit.Closed)
 		number("allocation", v.UserLimit.Allocation)
 		number("concurrency", v.UserLimit.Concurrency)
 	case v.Processor != nil:

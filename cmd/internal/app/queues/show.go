@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 	fairsettings "github.com/accession-ingest/accession/domain/fair/settings"
@@ -83,6 +84,13 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 		})
 	}
 	c := now.Config
+	for _, one := range standing.ClosedIn(queue, now) {
+		if one.User == "" {
+			of("intake closed", one.Message, func(fairsettings.Values) bool { return true }, domain.SettingDepositQueue, queue, message)
+			continue
+		}
+		of("intake closed of "+one.User, one.Message, func(fairsettings.Values) bool { return true }, domain.SettingUserLimit, domain.UserLimitName(queue, one.User), message)
+	}
 	ofQueue("suspended", strconv.FormatBool(c.Suspended), func(q domain.DepositQueue) bool { return q.Suspended }, func(q domain.DepositQueue) string { return strconv.FormatBool(q.Suspended) })
 	ofQueue("prohibited", users(slices.Sorted(maps.Keys(c.Prohibited))), func(q domain.DepositQueue) bool {
 		return len(q.Prohibited) > 0 || q.Prohibited != nil && now.Set.Queue.Prohibited != nil

@@ -19,6 +19,7 @@ type Line struct {
 const (
 	CodePaused     = "paused"
 	CodeHeld       = "held"
+	CodeClosed     = "intake_closed"
 	CodeUnserved   = "unserved"
 	CodeWaits      = "waits_long"
 	CodeUnreadable = "unreadable"
@@ -46,6 +47,9 @@ func Lines(k Known, now time.Time) []Line {
 	}
 	for _, h := range k.Holds {
 		add(CodeHeld, "accession collection release "+h.Name, "collection %s is on hold%s", h.Name, h.since())
+	}
+	for _, c := range k.Closed {
+		list = append(list, c.line())
 	}
 	unserved := k.Unserved
 	if len(unserved) == len(NotServed(eventstore.Overview{})) {

@@ -46,6 +46,7 @@ type Unreadable struct {
 // Known is what is known of an installation. The zero value of a field says nothing.
 type Known struct {
 	Pauses, Holds []Hold
+	Closed        []Closed
 	Unserved      []Unserved
 	Oldest        []Oldest
 	Unreadable    []Unreadable

@@ -28,6 +28,7 @@ const (
 	Unfinished  = 9
 	Unknown     = 10
 	Forbidden   = 11
+	Closed      = 12
 	Repairable  = 20
 	Person      = 21
 	Unchecked   = 22
@@ -51,6 +52,7 @@ var Codes = []struct {
 	{Unfinished, "with --watch or --sync: the batch is held, or goes on after --wait"},
 	{Unknown, "over HTTP: the key, session or password is not valid"},
 	{Forbidden, "over HTTP: the caller has no right to do this"},
+	{Closed, "the intake is closed; the message says why, and to try again later"},
 	{Repairable, "verify: there are differences, and --repair can repair all of them"},
 	{Person, "verify, diff: there are differences that need a person"},
 	{Unchecked, "verify, diff: the check could not be made"},
@@ -108,7 +110,7 @@ func Batch(state domain.BatchState) error {
 }
 
 // bySeverity orders the exit codes of a command on several things.
-var bySeverity = []int{OK, Refused, NotFound, Full, Usage, Forbidden, Unknown, Failed, Unavailable, Lost, Interrupted}
+var bySeverity = []int{OK, Refused, NotFound, Full, Closed, Usage, Forbidden, Unknown, Failed, Unavailable, Lost, Interrupted}
 
 // Worse returns the worse of two exit codes of a command on several things. A code without
 // a rank, such as one of a newer service, is the worst.
@@ -144,7 +146,7 @@ func Kind(err error) app.Kind {
 		return e.Kind
 	}
 	code, _ := Explain(err)
-	for _, kind := range []app.Kind{app.Invalid, app.Refused, app.NotFound, app.Unavailable, app.Full, app.Lost, app.Interrupted} {
+	for _, kind := range []app.Kind{app.Invalid, app.Refused, app.NotFound, app.Unavailable, app.Full, app.IntakeClosed, app.Lost, app.Interrupted} {
 		if app.ExitCodes[kind] == code {
 			return kind
 		}
