@@ -48,7 +48,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	for _, line := range []string{"batch ls", "batch show " + string(batch), "batch report " + string(batch), "job ls --batch " + string(batch), "job show " + job,
-		"job ls --state failed", "file ls --job " + job, "collection ls", "queue ls", "job hold " + job + " --dry-run", "job show jid0000009999", "job ls --batch bid0000009999",
+		"job ls --state failed", "file ls --job " + job, "collection ls", "queue ls", "job hold " + job + " --dry-run", "job show jid0000009999", "job look " + job, "job look jid0000009999", "job ls --batch bid0000009999",
 		"object ls", "object show " + first.object, "object files " + first.object, "object get " + first.object + " mrt-erc.txt --kind system", "object get " + first.object + " nothing.txt",
 		"processor ls", "processor show metadata default", "processor show all default", "processor show metadata films", "queue show all", "query ls", "query show qid0000009999", "query report qid0000009999",
 		"drop ls", "intake show", "intake close --message x --reason x --dry-run", "intake open metadata --user eve --reason x --dry-run", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	lookcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/look"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
@@ -77,7 +78,9 @@ because of it. Refused unless the batch is processing or failed.`,
 		Short:   "List, show and change jobs",
 		Long:    "A job ingests one object of a deposit.",
 		Example: "  accession job ls --batch bid0000000001\n  accession job show jid0000000001",
-	}, append(changes, p.jobLs(), p.jobShow())...)
+	}, append(changes, p.jobLs(), p.jobShow(), lookcli.Command(one("job id", domain.ParseJobID), served(p, func(args []string) request {
+		return request{"job.look", &operation.JobID{ID: args[0]}}
+	}, lookcli.Write)))...)
 }
 
 func (p *program) jobLs() *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/look"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -53,6 +54,10 @@ func jobs() []*Operation {
 				return orElse(err, func() (app.JobView, error) { return c.App.Job(ctx, domain.JobID(in.ID)) })
 			}
 			return c.App.JobAt(ctx, domain.JobID(in.ID), then)
+		}),
+		row(Operation{Name: "job.look", Method: http.MethodGet, Path: "/v1/jobs/{id}/inside", Summary: "Look into a job: its manifest, metadata and working files, and its nodes in ZooKeeper",
+			Need: access.Act, On: OnThing}, func(ctx context.Context, c *Call, in *JobID) (look.Inside, error) {
+			return look.Into(ctx, c.App, domain.JobID(in.ID))
 		}),
 		row(Operation{Name: "job.priority", Method: http.MethodPost, Path: "/v1/jobs/{id}/priority", Summary: "Change the priority of a waiting job",
 			Need: access.Act, On: OnThing, Write: true}, func(ctx context.Context, c *Call, in *JobPriority) (app.Changed, error) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -42,6 +43,25 @@ func (in *Installation) RemoveWork(ctx context.Context, j domain.Job) error {
 		return err
 	}
 	return errors.Join(work.Remove(batch, j.ID), work.Close())
+}
+
+// WorkFiles implements app.Effects: in the directory that the job's profile names, or in that
+// of the installation.
+func (in *Installation) WorkFiles(ctx context.Context, j domain.Job, most int) (files []store.WorkFile, more bool, err error) {
+	profiles, err := in.profileSet(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	p, err := profiles.Get(j.Configuration.ProfileName)
+	if err != nil && !profile.Missing(err) {
+		return nil, false, err
+	}
+	work, err := store.FindWork(cmp.Or(p.WorkingDir, in.cfg.WorkDir), in.cfg.Instance)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, work.Close()) }()
+	return work.FilesOf(j.Configuration.BatchID, j.ID, most)
 }
 
 // WorkDirs implements app.Effects: in every directory that a profile names, and in that

@@ -62,6 +62,14 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/intake Admit", Do: []Op{Never("accepted")},
 	Package: "cmd/internal/app/intake", Test: "TestAdmit",
 }, {
+	Name: "the secrets of URLs inside a job", Why: "an operator reads the tokens of a depositor's URLs",
+	At: "cmd/internal/app/look text", Do: []Op{Expr("fetch.Redact(u)", "u")},
+	Package: "cmd/internal/app/look", Test: "TestHidden",
+}, {
+	Name: "the place of the working directory", Why: "the API tells where files are on a machine of the service",
+	At: "cmd/internal/app/look hidden", Do: []Op{Return("s", "ReplaceAll")},
+	Package: "cmd/internal/app/look", Test: "TestHidden",
+}, {
 	Name: "the password", Why: "any password signs in",
 	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
 	Package: "cmd/internal/app/people", Test: "TestPasswords",
