@@ -369,7 +369,7 @@ func brokenRequests(t *testing.T, requests int) {
 		}
 		return ok
 	}
-	d.ask(key, "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q,"type":"file"}`, files+"/a.txt")).into(d, new(any))
+	d.ask(key, "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q,"type":"file","submitter":"José's Üniversity"}`, files+"/a.txt")).into(d, new(any))
 	in.seen(1, domain.EventBatchReported)
 	random := seed(t)
 	var mu sync.Mutex

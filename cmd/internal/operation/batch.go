@@ -36,7 +36,8 @@ func batches() []*Operation {
 			if err != nil {
 				return app.Page[app.BatchSummary]{}, err
 			}
-			return c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor))
+			p, err := c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, in.named(), p, err)
 		}),
 		get("batch.show", "/v1/batches/{id}", "Show a batch and its jobs", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (app.BatchView, error) {
 			then, err := in.moment()

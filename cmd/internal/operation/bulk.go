@@ -55,6 +55,10 @@ func bulkActions() []*Operation {
 			})),
 		row(Operation{Name: "bulk.begin", Method: http.MethodPost, Path: "/v1/bulk-actions", Summary: "Give a command to all that a filter selects",
 			Need: access.Act, On: OnSome, Write: true}, func(ctx context.Context, c *Call, in *BulkBegin) (bulk.Action, error) {
+			f := in.Body.Filter
+			if err := c.known(ctx, named{f.Profile, f.Collection, f.Submitter, f.Batch, f.Job}); err != nil {
+				return bulk.Action{}, err
+			}
 			return bulk.Begin(ctx, c.App, in.Body, c.requester())
 		}),
 		row(Operation{Name: "bulk.cancel", Method: http.MethodPost, Path: "/v1/bulk-actions/{id}/cancel", Summary: "End a bulk action early: what it has changed stays changed",

@@ -40,7 +40,8 @@ func dropFolder() []*Operation {
 				if !c.Caller.May(access.See, "") {
 					of = c.Caller.Name
 				}
-				return Whole(drops.List(ctx, c.App, of, in.Removed))
+				p, err := Whole(drops.List(ctx, c.App, of, in.Removed))
+				return orUnknown(ctx, c, named{submitter: of}, p, err)
 			}),
 		change(verb[string]{"retry", "Let a refused deposit be transferred again", drops.Retry}),
 		change(verb[string]{"rm", "Remove a deposit from the drop folder, for ever", drops.Remove}),

@@ -126,6 +126,9 @@ func eventStreams() []*Operation {
 			if s.File, err = c.file(ctx, in.File); err != nil {
 				return nil, err
 			}
+			if err := c.known(ctx, named{collection: in.Collection}); err != nil {
+				return nil, err
+			}
 			after, err := in.begin(ctx, c.App)
 			if err != nil {
 				return nil, err

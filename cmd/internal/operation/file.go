@@ -42,7 +42,8 @@ func files() []*Operation {
 			if f.Job, err = c.job(ctx, in.Job); err != nil {
 				return p, err
 			}
-			return c.App.Files(ctx, f, app.Cursor(in.Cursor))
+			p, err = c.App.Files(ctx, f, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, in.named(), p, err)
 		}),
 		get("file.show", "/v1/files/{id}", "Show a file and its history", OnThing, true, func(ctx context.Context, c *Call, in *FileShow) (app.FileView, error) {
 			then, err := in.moment()

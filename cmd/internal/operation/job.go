@@ -46,7 +46,8 @@ func jobs() []*Operation {
 			if f.Batch, err = c.batch(ctx, in.Batch); err != nil {
 				return p, err
 			}
-			return c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
+			p, err = c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, in.named(), p, err)
 		}),
 		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (app.JobView, error) {
 			then, err := in.moment()

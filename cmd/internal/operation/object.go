@@ -62,8 +62,9 @@ func objectOperations() []*Operation {
 	return []*Operation{
 		get("object.ls", "/v1/objects", "Find stored objects", OnSeen, false, func(ctx context.Context, c *Call, in *ObjectList) (app.Page[objects.Object], error) {
 			sees := c.Caller.Filter()
-			return objects.List(ctx, c.App, objects.Filter{Identifier: in.Identifier, LocalID: in.LocalID, Title: in.Title, Creator: in.Creator, File: in.File,
+			p, err := objects.List(ctx, c.App, objects.Filter{Identifier: in.Identifier, LocalID: in.LocalID, Title: in.Title, Creator: in.Creator, File: in.File,
 				Collection: in.Collection, Submitter: in.Submitter, Sees: &sees, Limit: in.Limit}, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, named{collection: in.Collection, submitter: in.Submitter}, p, err)
 		}),
 		get("object.show", "/v1/objects/{id}", "Show a stored object and its versions", OnObject, false, func(ctx context.Context, c *Call, in *ObjectID) (objects.View, error) {
 			return objects.Show(ctx, c.App, (&ObjectVersion{ObjectID: *in}).of(c))

@@ -179,7 +179,11 @@ func users() []*Operation {
 			return Revoked{in.Prefix}, p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())
 		}),
 		administer("audit.ls", http.MethodGet, "/v1/audit", "List what was done and refused, newest first", func(ctx context.Context, _ *Call, p *people.People, in *AuditList) (app.Page[people.Entry], error) {
-			return p.Audit(ctx, people.AuditFilter{Since: in.Since, Caller: in.User, Action: in.Action, Subject: in.On}, in.Limit, app.Cursor(in.Cursor))
+			list, err := p.Audit(ctx, people.AuditFilter{Since: in.Since, Caller: in.User, Action: in.Action, Subject: in.On}, in.Limit, app.Cursor(in.Cursor))
+			if err == nil && len(list.Items) == 0 && in.User != "" {
+				_, err = p.Show(ctx, in.User)
+			}
+			return list, err
 		}),
 	}
 }

@@ -106,7 +106,8 @@ func queryOperations() []*Operation {
 			return written(r, in.Format, "", time.Now()), err
 		}),
 		get("query.ls", "/v1/queries", "List queries, newest first", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
-			return queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: in.Submitter, Limit: in.Limit}, app.Cursor(in.Cursor))
+			p, err := queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: in.Submitter, Limit: in.Limit}, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, named{submitter: in.Submitter}, p, err)
 		}),
 		get("query.show", "/v1/queries/{id}", "Show a query, and how its lines were answered", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryID) (q queries.Query, err error) {
 			id, err := in.id()

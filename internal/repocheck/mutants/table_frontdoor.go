@@ -70,6 +70,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/look hidden", Do: []Op{Return("s", "ReplaceAll")},
 	Package: "cmd/internal/app/look", Test: "TestHidden",
 }, {
+	Name: "what a caller learns from a filter", Why: "a user finds out which collections of others there are",
+	At: "cmd/internal/operation (*Call).inSight", Do: []Op{Return("true")},
+	Package: e2e, Test: "TestUnknownInAFilter",
+}, {
 	Name: "the password", Why: "any password signs in",
 	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
 	Package: "cmd/internal/app/people", Test: "TestPasswords",

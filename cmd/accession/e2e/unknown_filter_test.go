@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestUnknownInAFilter: a list that is limited to what is not there says so, with the name of
+// the field, over HTTP and on the command line; one of what is there and has nothing is empty.
+// Shows: P12
+func TestUnknownInAFilter(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "drop_dir="+t.TempDir())
+	in.profileOfRocks("")
+	in.serveInProcess()
+	batch := in.depositFor("test", "ana", goodServer(t)+"/batch.checkm", domain.TypeBatchManifest)
+	in.firstOf(batch, "test")
+	in.says(0, words("user add newcomer"))
+	d := in.door()
+	unknown := map[string]string{"batch": "bid0000009999", "job": "jid0000009999", "profile": "sand", "collection": "sand", "submitter": "eve"}
+	for noun, fields := range map[string]string{"batch": "profile collection submitter", "job": "batch profile collection submitter", "file": "batch job profile collection submitter",
+		"object": "collection submitter", "query": "submitter", "drop": "submitter"} {
+		path := "/v1/" + map[string]string{"batch": "batches", "job": "jobs", "file": "files", "object": "objects", "query": "queries", "drop": "uploads"}[noun]
+		for field := range strings.FieldsSeq(fields) {
+			in.says(4, words(noun+" ls --"+field+" "+unknown[field]), "there is no", field)
+			a := d.ask("cy reader/*", "GET", path+"?"+url.Values{field: {unknown[field]}}.Encode(), "").is(d, 404, app.NotFound)
+			if !strings.Contains(a.Detail, "there is no") || !strings.Contains(a.Detail, field) {
+				t.Errorf("%s: %s", path, a.Detail)
+			}
+		}
+	}
+	// What is there, and has nothing of the kind.
+	for _, line := range []string{"batch ls --profile rocks", "job ls --collection rocks", "file ls --submitter newcomer", "batch ls --submitter ana --state held", "query ls --submitter ana",
+		"drop ls --submitter newcomer", "object ls --collection rocks", "job ls --batch " + string(batch) + " --state failed"} {
+		in.says(0, words(line))
+	}
+	// A caller learns nothing of what it may not see.
+	for path, status := range map[string]int{"/v1/batches?collection=rocks": 404, "/v1/jobs?profile=rocks": 404, "/v1/batches?submitter=newcomer": 404, "/v1/files?collection=test&state=FAILED": 400,
+		"/v1/batches?collection=test&state=held": 200, "/v1/batches?submitter=ana&state=held": 200, "/v1/batches?submitter=cy": 200, "/v1/events?after=0&to=1&collection=sand": 404} {
+		if a := d.ask("cy reader/test", "GET", path, ""); a.status != status {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.body, status)
+		}
+	}
+	if a := d.ask("cy depositor/rocks", "GET", "/v1/batches?collection=rocks", ""); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	// Nothing is selected by what is not there.
+	for field, value := range unknown {
+		kind := map[bool]string{true: "file", false: "job"}[field == "job"]
+		d.ask("cy operator/*", "POST", "/v1/bulk-actions?dry_run=true", `{"kind":"`+kind+`","verb":"requeue","filter":{"`+field+`":"`+value+`"},"reason":"x"}`).is(d, 404, app.NotFound)
+	}
+	in.says(4, words("audit ls --user eve"), "eve")
+}
