@@ -16,12 +16,14 @@ type footprint struct {
 	nodes      map[string]int // of ZooKeeper by kind, without those of batches and jobs
 	goroutines int            // the most of any process
 	heap       int            // the largest live heap of any process, in bytes
+	files      int            // the most open files of any process
 }
 
 var (
 	named      = regexp.MustCompile(`/([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(b|e-)?[0-9]+)`)
 	goroutines = regexp.MustCompile(`(?m)^go_goroutines (\S+)$`)
 	heapAlloc  = regexp.MustCompile(`(?m)^go_memstats_heap_alloc_bytes (\S+)$`)
+	openFiles  = regexp.MustCompile(`(?m)^process_open_fds (\S+)$`)
 )
 
 // takes measures processes that run, and the tree. Everything must be at rest.
@@ -37,7 +39,7 @@ func (in *installation) takes(workers ...*service) footprint {
 	for _, w := range workers {
 		w.get("/debug/pprof/heap?gc=1") // collects the garbage
 		text := w.get("/metrics")
-		f.goroutines, f.heap = max(f.goroutines, in.metric(text, goroutines)), max(f.heap, in.metric(text, heapAlloc))
+		f.goroutines, f.heap, f.files = max(f.goroutines, in.metric(text, goroutines)), max(f.heap, in.metric(text, heapAlloc)), max(f.files, in.metric(text, openFiles))
 	}
 	return f
 }
@@ -57,6 +59,7 @@ func (in *installation) metric(text string, which *regexp.Regexp) int {
 const (
 	moreGoroutines = 20
 	moreHeap       = 8 << 20
+	moreFiles      = 20
 	// settling is until nodes with a grace time have gone, and sessions of those who died.
 	settling = 20 * time.Second
 )
@@ -75,7 +78,7 @@ func (in *installation) back(before footprint, more int, workers ...*service) {
 	for end := time.Now().Add(settling); now.over(before, more) != "" && time.Now().Before(end); now = in.takes(workers...) {
 		<-tick.C
 	}
-	in.t.Logf("goroutines %d, before %d; heap %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.nodes)
+	in.t.Logf("goroutines %d, before %d; heap %d, before %d; open files %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.files, before.files, now.nodes)
 	if over := now.over(before, more); over != "" {
 		in.t.Error(over)
 	}
@@ -90,6 +93,8 @@ func (f footprint) over(before footprint, more int) string {
 		return fmt.Sprintf("%d goroutines, before %d", f.goroutines, before.goroutines)
 	case f.heap > before.heap+more:
 		return fmt.Sprintf("a heap of %d bytes, before %d", f.heap, before.heap)
+	case f.files > before.files+moreFiles:
+		return fmt.Sprintf("%d open files, before %d", f.files, before.files)
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,8 +28,9 @@ import (
 // brokenRequest is a request that must be refused, or a good one between these.
 type brokenRequest struct {
 	kind, method, path, body, contentType string
-	raw                                   string // sent as it is, in place of a request
-	key                                   bool   // whether the caller is known
+	raw                                   string   // sent as it is, in place of a request
+	headers                               []string // more of them
+	key                                   bool     // whether the caller is known
 	status                                int
 	code                                  app.Kind // "" = the answer is no problem of the API
 }
@@ -164,7 +166,7 @@ func (b *breaker) ways() []func(op *operationOf) (brokenRequest, bool) {
 			r.path, r.status, r.code = chosen(b.random, []string{"/v1/nothing", "/admin", "/v1", "/v2/batches", "/.git/config", "/v1/batches/bid0000000001/x/y"}), http.StatusNotFound, app.NotFound
 			return r, true
 		},
-		b.parameter, b.text, b.id, b.absent,
+		b.parameter, b.text, b.id, b.absent, b.form, b.pieces,
 		func(op *operationOf) (brokenRequest, bool) {
 			r := op.request("no JSON")
 			r.body = chosen(b.random, []string{"{", "nonsense", `{"a":}`, `[]`, `"x"`, `{"url":"http://a","url"`, "\xff", `{"a":1}{"a":2}`, strings.Repeat("[", 20_000)})
@@ -183,7 +185,7 @@ func (b *breaker) ways() []func(op *operationOf) (brokenRequest, bool) {
 		},
 		func(op *operationOf) (brokenRequest, bool) {
 			r := op.request("too large")
-			r.body, r.status = `{"title":"`+strings.Repeat("a", 1<<20)+`"}`, http.StatusRequestEntityTooLarge
+			r.body, r.status = tooLarge, http.StatusRequestEntityTooLarge
 			return r, op.body != nil && b.random.IntN(20) == 0
 		},
 		func(*operationOf) (brokenRequest, bool) {
@@ -192,6 +194,9 @@ func (b *breaker) ways() []func(op *operationOf) (brokenRequest, bool) {
 		},
 	}
 }
+
+// tooLarge is more than a body may have.
+var tooLarge = `{"title":"` + strings.Repeat("a", 1<<20) + `"}`
 
 // parameter breaks one that is not any text.
 func (b *breaker) parameter(op *operationOf) (brokenRequest, bool) {
@@ -296,6 +301,10 @@ func (r brokenRequest) send(c *http.Client, base, key string) (string, error) {
 	if r.key {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
+	for _, h := range r.headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
 	if r.contentType != "" {
 		req.Header.Set("Content-Type", r.contentType)
 	}
@@ -344,36 +353,41 @@ func (r brokenRequest) sendRaw(address string) (string, error) {
 	return "", nil
 }
 
+// goodDeposits is how many of the good requests are one deposit, whose whole life costs as
+// much as a hundred requests that only read.
+const goodDeposits = 20
+
 // brokenRequests sends so many requests from eight clients at once, of which every tenth is
 // good. Each gets its answer; the service does not panic, nothing is changed by what was
-// refused, and what its process takes is as before.
-func brokenRequests(t *testing.T, requests int) {
+// refused, nothing is left of it, and what its process takes is as before.
+func brokenRequests(t *testing.T, requests int) (kinds map[string]int) {
 	const clients = 8
-	in := newForProcesses(t, "attempts: 3", "listen_http=127.0.0.1:0", "listen_ops=127.0.0.1:0", "ops_pprof=true", "zookeeper_session_timeout=10s", "log_format=text")
+	in := newForProcesses(t, "attempts: 3", "listen_http=127.0.0.1:0", "listen_ops=127.0.0.1:0", "ops_pprof=true", "zookeeper_session_timeout=10s", "log_format=text", "transfer_interval=50ms", "upload_limit=256 KiB")
+	in.editProfile("fetch:", takesArticles+"fetch:")
 	key := in.keyOf("ada", "admin", "--all")
 	s := in.serve("--roles", "all,http")
 	s.until(200, "ok")
 	d, files := in.doorOf(s), goodServer(t)
 	good := func(random *rand.Rand) brokenRequest {
 		ok := brokenRequest{kind: "good", method: "GET", key: true, status: http.StatusOK}
-		switch random.IntN(4) {
-		case 0:
-			ok.path = "/v1/batches/bid0000000001"
-		case 1:
-			ok.path = "/v1/jobs?state=completed&limit=2&submitter=" + url.QueryEscape("José's Üniversity")
-		case 2:
-			ok.path = "/v1/self"
-		default:
+		if random.IntN(goodDeposits) == 0 {
+			if random.IntN(2) == 0 {
+				return goodForm(random)
+			}
 			ok.kind, ok.method, ok.path, ok.contentType, ok.status = "good deposit", "POST", "/v1/submissions", "application/json", http.StatusAccepted
 			ok.body = fmt.Sprintf(`{"profile":"test","url":%q,"type":"file"}`, files+"/a.txt")
+			return ok
 		}
+		ok.path = chosen(random, []string{"/v1/batches/bid0000000001", "/v1/jobs?state=completed&limit=2&submitter=" + url.QueryEscape("José's Üniversity"), "/v1/self",
+			"/servlet/submissionDownload?file_name=none", "/v1/profiles"})
 		return ok
 	}
 	d.ask(key, "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q,"type":"file","submitter":"José's Üniversity"}`, files+"/a.txt")).into(d, new(any))
 	in.seen(1, domain.EventBatchReported)
 	random := seed(t)
 	var mu sync.Mutex
-	kinds, wrong := map[string]int{}, 0
+	wrong := 0
+	kinds = map[string]int{}
 	run := func(requests int) {
 		var all sync.WaitGroup
 		for range clients {
@@ -396,12 +410,26 @@ func brokenRequests(t *testing.T, requests int) {
 		}
 		all.Wait()
 	}
+	// rests waits until the deposits have left the drop folder, and checks that nothing else is there.
+	rests := func() {
+		waitFor(t, "the drop folder to be empty", func() bool { return len(in.kept()) == 0 })
+		if n := in.uploading(); n != 0 {
+			t.Errorf("%d uploads are left", n)
+		}
+		for _, dir := range []string{"aside", "spool"} {
+			if left, err := filepath.Glob(filepath.Join(in.cfg.DropDir, dir, "*")); err != nil || len(left) != 0 {
+				t.Errorf("left: %v (%v)", left, err)
+			}
+		}
+		in.shown()
+	}
 	run(clients * 20) // opens connections, fills caches
-	in.shown()
+	rests()
 	before := in.takes(s)
+	begun := time.Now()
 	run(requests)
-	t.Logf("%v", kinds)
-	in.shown()
+	t.Logf("%.1f s: %v", time.Since(begun).Seconds(), kinds)
+	rests()
 	if n := in.count(`select count(*) from accession.event where actor = 'user/ada' and type <> 'batch.submitted'`); n != 0 {
 		t.Errorf("%d commands were carried out", n)
 	}
@@ -412,6 +440,7 @@ func brokenRequests(t *testing.T, requests int) {
 	if text := s.log.String(); strings.Contains(text, "panic") {
 		t.Error("the log speaks of a panic")
 	}
+	return kinds
 }
 
 // TestBrokenRequests sends 20,000 requests.

@@ -213,6 +213,10 @@ func TestFormsThatAreRefused(t *testing.T) {
 	}
 	d.ask(ana, http.MethodPost, path, "{}").is(d, 400, app.Invalid)
 	d.send("", http.MethodPost, path, strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"fname\"; filename=\"a.xml\"\r\n\r\nab"), "Content-Type: multipart/form-data; boundary=b", "Authorization: Bearer "+ana).is(d, 400, app.Invalid)
+	for _, end := range []string{"\r\n--b", "\r\n--b\r\n", "\r\n--b\r\nContent-Disposition: form-data; name=\"x", "\r\n--b\r\nContent-Disposition: form-data; name=\"x\"\r\n"} { // between two parts
+		cut := "--b\r\nContent-Disposition: form-data; name=\"fname\"; filename=\"a.xml\"\r\n\r\nab" + end
+		d.send("", http.MethodPost, path, strings.NewReader(cut), "Content-Type: multipart/form-data; boundary=b", "Authorization: Bearer "+ana).is(d, 400, app.Invalid)
+	}
 	for _, query := range []string{"", "file_name=a&type=all", "file_name=a&doc_batch_id=b"} {
 		d.ask(ana, http.MethodGet, "/servlet/submissionDownload?"+query, "").is(d, 400, app.Invalid)
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +17,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 )
-
-var openFiles = regexp.MustCompile(`(?m)^process_open_fds (\S+)$`)
 
 // newNumbered serves /batch/N, a manifest of so many rows, each an object of its own.
 func newNumbered(t testing.TB, rows int) (base string) {

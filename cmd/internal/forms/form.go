@@ -1,6 +1,7 @@
 package forms
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"maps"
@@ -31,6 +32,7 @@ type form struct {
 	files   string            // the names of the file, with blanks
 	budget  *budget
 	parts   *multipart.Reader
+	end     string          // the last boundary
 	file    *multipart.Part // nil = there is none, or none yet
 	seen    int
 	strict  bool // a field that is not looked at is refused
@@ -56,6 +58,7 @@ func (e *Exchange) open(f *form) (*form, error) {
 	f.fields = map[string]string{}
 	deadline := http.NewResponseController(e.W).SetReadDeadline
 	f.budget = &budget{body: operation.Patient(e.R.Body, deadline), left: maxAround}
+	f.end = "--" + params["boundary"] + "--"
 	f.parts = multipart.NewReader(f.budget, params["boundary"])
 	if err := f.query(e.R.URL.RawQuery); err != nil {
 		return nil, err
@@ -138,10 +141,11 @@ func (f *form) rest() error {
 	}
 }
 
-// next returns the next part, nil at the end.
+// next returns the next part, nil at the end. A form whose body ends among the lines that
+// begin a part is broken, which the library takes for the end.
 func (f *form) next() (*multipart.Part, error) {
 	part, err := f.parts.NextPart()
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) && (!f.budget.ended || bytes.Contains(f.budget.last, []byte(f.end))) {
 		return nil, nil
 	}
 	if f.seen++; err == nil && f.seen > maxFields {
@@ -187,9 +191,14 @@ func broken(err error) error {
 
 // budget is a body of which so many bytes may be read.
 type budget struct {
-	body io.Reader
-	left int64
+	body  io.Reader
+	left  int64
+	last  []byte // what was read last, more than the library reads ahead
+	ended bool
 }
+
+// keptLast is how much of what was read last is kept.
+const keptLast = 8 << 10
 
 // Read implements io.Reader.
 func (b *budget) Read(p []byte) (int, error) {
@@ -198,6 +207,9 @@ func (b *budget) Read(p []byte) (int, error) {
 	}
 	n, err := b.body.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
+	b.last = append(b.last, p[max(0, n-keptLast):n]...)
+	b.last = append(b.last[:0], b.last[max(0, len(b.last)-keptLast):]...)
+	b.ended = b.ended || errors.Is(err, io.EOF)
 	return n, err
 }
 

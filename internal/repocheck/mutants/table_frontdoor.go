@@ -26,6 +26,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
 	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
 }, {
+	Name: "the last boundary of a form", Why: "a form that was cut off among the lines that begin a part is accepted, without the fields behind",
+	At: "cmd/internal/forms (*form).next", Do: []Op{Expr("!f.budget.ended", "true")},
+	Package: e2e, Test: "TestFormsThatAreRefused",
+}, {
 	Name: "the refusal of fields that are not served", Why: "a client is told that it has what it asked for, and has not",
 	At: "cmd/internal/forms (*form).set", Do: []Op{Never("strict")},
 	Package: "cmd/internal/forms", Test: "TestFormsOfMerrittThatAreRefused",
