@@ -154,9 +154,14 @@ func plain(s string) bool {
 	return true
 }
 
+// plainBytes has the answer of plainByte for each byte.
 var plainBytes = func() (is [256]bool) {
-	for c := ' '; c <= '~'; c++ {
-		is[c] = !strings.ContainsRune(`"\<>&`, c)
+	for c := range is {
+		is[c] = plainByte(byte(c))
 	}
 	return is
 }()
+
+func plainByte(c byte) bool {
+	return ' ' <= c && c <= '~' && c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+}

@@ -101,18 +101,14 @@ const (
 	fewestValues, mostValues = 10, 100
 )
 
-// countRows is about how many rows a table has with its partitions, as PostgreSQL noted
-// when it built their indexes.
-const countRows = `
-select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
-where oid = to_regclass($1) or oid in (select inhrelid from pg_inherits where inhparent = to_regclass($1))`
-
 // analyze collects statistics of columns of a table, "" = of all.
 func (r *rebuild) analyze(ctx context.Context, table, columns string) error {
 	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {
 		table := migrations.Next.Tables + "." + table
-		var rows int64
-		err := tx.QueryRow(ctx, countRows, table).Scan(&rows)
+		var rows int64 // with its partitions, as PostgreSQL noted them when it built their indexes
+		err := tx.QueryRow(ctx, `
+select coalesce(sum(greatest(reltuples, 0)), 0)::bigint from pg_class
+where oid = to_regclass($1) or oid in (select inhrelid from pg_inherits where inhparent = to_regclass($1))`, table).Scan(&rows)
 		if err == nil {
 			values := min(max(rows/rowsPerValue, fewestValues), mostValues)
 			_, err = tx.Exec(ctx, fmt.Sprintf("set local default_statistics_target = %d; analyze %s%s", values, table, columns))
