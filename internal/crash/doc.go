@@ -35,7 +35,16 @@
 //
 // Three more variables make the surroundings bad: ACCESSION_CLOCK, such as -1h, is the
 // error of the process's clock; ACCESSION_FULL names a file, and while that file exists
-// the disk of the working directory is full; ACCESSION_BUCKET=5 limits a bucket of the
-// outbox to five nodes. A variable that cannot be parsed ends the process at its start
+// the disk that it contains is full, work or store; ACCESSION_BUCKET=5 limits a bucket of
+// the outbox to five nodes. A variable that cannot be parsed ends the process at its start
 // with status 2: a test must not pass because its crash never happened.
 package crash
+
+// Disk is what a test sets to be full.
+type Disk string
+
+// The disks that can be full.
+const (
+	WorkDisk  Disk = "work"  // of the working directory
+	StoreDisk Disk = "store" // of the object store
+)

@@ -48,10 +48,11 @@ func Bucket(usual int64) int64 {
 // Now returns the time of this process's clock, with the error that a test has set.
 func Now() time.Time { return time.Now().Add(wrong) }
 
-// DiskFull returns the error of a write to a full disk while the disk is set to be full.
-func DiskFull() error {
+// DiskFull returns the error of a write to a full disk while the disk of the working
+// directory or the object store is set to be full.
+func DiskFull(of Disk) error {
 	if fills != "" {
-		if _, err := os.Stat(fills); err == nil {
+		if text, err := os.ReadFile(fills); err == nil && string(text) == string(of) {
 			return syscall.ENOSPC
 		}
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // TestScenarioDiskFull: the disk of the working directory is full while files are
@@ -22,7 +25,7 @@ func TestScenarioDiskFull(t *testing.T) {
 	t.Parallel()
 	full := filepath.Join(t.TempDir(), "full")
 	s := newScenario(t, "attempts: 3", answers{"a.txt": content, "b.txt": content})
-	s.must(os.WriteFile(full, nil, 0o600))
+	s.must(os.WriteFile(full, []byte(crash.WorkDisk), 0o600))
 	worker := s.serveAt("ACCESSION_FULL=" + full)
 	s.event(domain.EventJobWaiting, "")
 	for range 4 {
@@ -43,6 +46,47 @@ func TestScenarioDiskFull(t *testing.T) {
 	for _, name := range s.inWorkDir() {
 		t.Errorf("%s is left in the working directory", name)
 	}
+}
+
+// TestScenarioStoreFull: the object store is full when the first file was downloaded,
+// with more deposits behind. Each job waits and says so, for more attempts than a file has,
+// none is used up, and all complete by themselves when there is room again.
+// Shows: P1 P18
+func TestScenarioStoreFull(t *testing.T) {
+	t.Parallel()
+	full := filepath.Join(t.TempDir(), "full")
+	s := newScenario(t, "attempts: 3", answers{"a.txt": func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 1 {
+			if err := os.WriteFile(full, []byte(crash.StoreDisk), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		content(w, r, n)
+	}}, "retry_max_delay=500ms")
+	worker := s.serveAt("ACCESSION_FULL=" + full)
+	s.event(domain.EventJobWaiting, "")
+	later := []domain.BatchID{s.submit(app.Deposit{Payload: s.web.URL + "/a.txt", Type: domain.TypeFile}),
+		s.submit(app.Deposit{Payload: s.web.URL + "/object.checkm", Type: domain.TypeObjectManifest})}
+	for range 4 {
+		s.event(domain.EventFileProcessingFailed, "a.txt")
+	}
+	waitFor(t, "all jobs to say that they wait for space", func() bool {
+		return s.count("select count(*) from accession.job where status in ('pending', 'processing') and reason_code = 'space_short'") == 1+len(later)
+	})
+	if n := s.count("select count(*) from accession.event where type = 'job.failed'"); n != 0 {
+		t.Errorf("%d jobs have failed", n)
+	}
+	s.must(os.Remove(full))
+	for _, id := range append(later, s.batch) {
+		if v := s.rest(id); v.JobsCompleted != 1 {
+			t.Errorf("%s has ended: %+v", id, v)
+		}
+	}
+	s.usedUp("a.txt", "1/1")
+	if n := s.count("select count(*) from accession.file where download_attempts <> 1 or processing_attempts <> 1"); n != 0 {
+		t.Errorf("%d files have used up attempts", n)
+	}
+	worker.stop()
 }
 
 // inWorkDir lists the files that jobs have in the working directory.

@@ -71,7 +71,7 @@ func (c *Claim) Create(name string) (*Partial, error) {
 
 // Write implements io.Writer; a full disk is CodeDiskFull.
 func (p *Partial) Write(b []byte) (int, error) {
-	if err := crash.DiskFull(); err != nil { // what still fits is there
+	if err := crash.DiskFull(crash.WorkDisk); err != nil { // what still fits is there
 		n, _ := p.file.Write(b[:len(b)/2])
 		return n, wrap("write", p.name, err)
 	}

@@ -113,7 +113,9 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, o putOptions
 		return Blob{}, err
 	}
 	m := newMeter()
-	_, err = io.Copy(w, io.TeeReader(r, m))
+	if err = crash.DiskFull(crash.StoreDisk); err == nil {
+		_, err = io.Copy(w, io.TeeReader(r, m))
+	}
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
 		if _, e := io.Copy(m, r); e != nil {
 			err = e

@@ -41,6 +41,10 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Never("stands")},
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
+	Name: "the full disk that jobs wait for", Why: "jobs fail while the object store is full",
+	At: "cmd/internal/daemon storageIll", Do: []Op{Return("false", "CodeDiskFull")},
+	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
+}, {
 	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
 	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Call("making", `func() (domain.BatchID, error) { return "", nil }()`)},
 	Package: "cmd/accession/e2e", Test: "TestVersionsFollowTheOrderOfDeposits",
