@@ -184,6 +184,7 @@ func TestResumableRefused(t *testing.T) {
 		{"no base64", ana, []string{"Upload-Metadata: profile dGVzdA==,filename !"}, 400, app.Invalid, "base64"},
 		{"a key twice", ana, []string{about("title=a", "title=b")}, 400, app.Invalid, "twice"},
 		{"an unknown key", ana, []string{about("colour=red")}, 400, app.Invalid, "colour"},
+		{"a long Idempotency-Key", ana, []string{about(), "Idempotency-Key: " + strings.Repeat("k", 201)}, 400, app.Invalid, "at most 200 bytes"},
 		{"no text", ana, []string{about("title=a\nb")}, 400, app.Invalid, "title holds a line break"},
 		{"two names", ana, []string{about("name=other.txt")}, 400, app.Invalid, "differ"},
 		{"a directory", ana, []string{tusMetadata("profile=test", "filename=../letter.txt")}, 400, app.Invalid, "letter.txt"},
@@ -236,6 +237,7 @@ func TestResumableRefused(t *testing.T) {
 	// Those that are being uploaded count, and those that wait.
 	second := d.begins(ana, 8, about()).header.Get("Location")
 	full := d.begins(ana, 8, about()).is(d, 429, app.Full)
+	d.send(ana, "POST", "/v1/uploads?profile=test&name=letter.txt", strings.NewReader("a letter"), "Content-Type: application/octet-stream").is(d, 429, app.Full)
 	if seconds, err := strconv.Atoi(full.header.Get("Retry-After")); err != nil || seconds < 1 || !strings.HasPrefix(full.header.Get("RateLimit"), `"waiting-deposits";r=0`) {
 		t.Errorf("%v", full.header)
 	}
@@ -271,6 +273,98 @@ func TestResumableRefused(t *testing.T) {
 	}
 	if left, err := os.ReadDir(filepath.Join(in.cfg.DropDir, "aside")); err != nil || len(left) != 0 {
 		t.Errorf("left: %v (%v)", left, err)
+	}
+}
+
+// TestResumableBegunOnce: who gets no answer to the begin of an upload begins it again under
+// the same key, and finds what has come; it is never another upload, or another deposit.
+// Shows: P1
+func TestResumableBegunOnce(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "transfer_interval=1h", "waiting_limit=2")
+	d := in.door()
+	const ana, olga, key, bytes = "ana depositor/test", "olga depositor/test operator/test", "Idempotency-Key: my letter", "Content-Type: application/offset+octet-stream"
+	about := tusMetadata("profile=test", "filename=letter.txt")
+	begins := func(caller, body string, headers ...string) answer {
+		t.Helper()
+		return d.tus(caller, "POST", resumables, body, append([]string{about, key, "Upload-Length: 8"}, headers...)...)
+	}
+	at := begins(ana, "").header.Get("Location")
+	same := func(offset string, a answer) {
+		t.Helper()
+		if a.status != http.StatusCreated || a.header.Get("Location") != at || at == "" || a.header.Get("Upload-Offset") != offset {
+			t.Errorf("%d %v %s, want %s", a.status, a.header, a.body, at)
+		}
+	}
+	same("", begins(ana, ""))
+	same("0", begins(ana, "a letter", bytes))
+	d.piece(ana, at, 0, "a let")
+	same("5", begins(ana, "a letter", bytes)) // with its first bytes once more
+	same("", begins(ana, ""))
+	d.stands(ana, at, 5, 8)
+	for _, other := range [][]string{{"Upload-Length: 9"}, {tusMetadata("profile=test", "filename=other.txt")}, {reprDigest("a letter")}} {
+		begins(ana, "", other...).is(d, 422, app.KeyReused)
+	}
+	d.send(ana, "POST", "/v1/uploads?profile=test&name=letter.txt", strings.NewReader("a letter"), bytes, key).is(d, 422, app.KeyReused)
+	if other := begins(olga, ""); other.status != http.StatusCreated || other.header.Get("Location") == at {
+		t.Errorf("another user has the same: %d %v", other.status, other.header)
+	}
+	d.begins(ana, 8, about)
+	d.begins(ana, 8, about).is(d, 429, app.Full)
+	same("", begins(ana, "")) // it needs no room
+	if n := in.uploading(); n != 3 {
+		t.Errorf("%d uploads, want 3", n)
+	}
+	made := d.piece(ana, at, 5, "ter").header.Get("Location")
+	if made != "/v1/uploads/"+strings.TrimPrefix(at, resumables+"/") {
+		t.Errorf("%s became %s", at, made)
+	}
+	same("", begins(ana, ""))
+	same("8", begins(ana, "a letter", bytes))
+	d.stands(ana, at, 8, 8)
+	d.tus(ana, "DELETE", at, "") // as it is forgotten a day later
+	if a := begins(ana, "").is(d, 409, app.Refused); !strings.Contains(a.Detail, "has become the deposit") {
+		t.Error(a.Detail)
+	}
+	if n := len(in.kept()); n != 1 {
+		t.Errorf("%d deposits of one file", n)
+	}
+	for what, want := range map[string]int{"resumable.finish done": 1} {
+		if n := d.noted(what); n != want {
+			t.Errorf("%q was audited %d times, want %d", what, n, want)
+		}
+	}
+}
+
+// TestResumableOfClients: what clients of tus say of a file by themselves neither hinders the
+// deposit nor says anything of it.
+func TestResumableOfClients(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "transfer_interval=1h")
+	d := in.door()
+	const ana = "ana depositor/test"
+	for _, c := range [][]string{
+		{"filename=letter.txt", "filetype=text/plain"},                                                            // tus-js-client
+		{"relativePath=null", "name=letter.txt", "type=text/plain", "filetype=text/plain", "filename=letter.txt"}, // Uppy
+		{"relativePath=letters/letter.txt", "name=letter.txt", "type=", "filetype=", "filename=letter.txt"},       // Uppy, of a folder and without a media type
+		{"name=letter.txt", "size=8", "lastModified=1795719455327", "type=text/plain", "contentType=text/plain"},  // ngx-uploadx
+	} {
+		a := d.tus(ana, "POST", resumables, "a letter", tusMetadata(append(c, "profile=test")...), "Upload-Length: 8", "Content-Type: application/offset+octet-stream")
+		if a.status != http.StatusCreated || a.header.Get("Upload-Offset") != "8" {
+			t.Errorf("%q: %d %s", c, a.status, a.body)
+		}
+	}
+	folder, err := in.app.Open.Drop(false)
+	in.must(err)
+	n := 0
+	for deposit, err := range folder.All(in.ctx()) {
+		in.must(err)
+		if n++; deposit.FileName != "letter.txt" || deposit.Type != "" {
+			t.Errorf("%+v", deposit)
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d deposits, want 4", n)
 	}
 }
 
@@ -321,9 +415,28 @@ func TestResumableCutOff(t *testing.T) {
 // resumes: a process dies while a file comes in pieces. The client goes on where it was cut
 // off, and its file is there once; one that it has cancelled is not.
 func resumes(o *crashInstallation, point string) {
-	name, want := resumesUntilDone(o, point)
+	c := resumesUntilDead(o, point)
+	o.finishUploads(c)
 	o.emptied()
-	o.made(name, want, point)
+	o.made(c.name, c.deposits, point)
+}
+
+// resuming is a client whose file comes in pieces.
+type resuming struct {
+	name, point string
+	deposits    int                         // of the file, that are to be there
+	next        func(at string) (done bool) // takes the next step, at a service that answers there
+}
+
+// finishUploads lets clients go on until they are done.
+func (o *crashInstallation) finishUploads(all ...resuming) {
+	o.t.Helper()
+	at := port(o.t)
+	s := o.serve("--roles", "http", "--set", "listen_http="+at)
+	for _, c := range all {
+		waitFor(o.t, "the upload to end of a client whose service died at "+c.point, func() bool { return c.next(at) })
+	}
+	s.stop()
 }
 
 // made checks how many batches were made of files of a name.
@@ -334,12 +447,12 @@ func (o *crashInstallation) made(name string, want int, point string) {
 	}
 }
 
-// resumesUntilDone returns the name of the file, and how many deposits of it are to be there.
-func resumesUntilDone(o *crashInstallation, point string) (name string, deposits int) {
+// resumesUntilDead lets a client send a file until the process dies.
+func resumesUntilDead(o *crashInstallation, point string) resuming {
 	o.n++
 	const file = "a file in three pieces"
 	user, at := "r"+o.number(), port(o.t)
-	name, deposits = "resumed-"+o.number()+".txt", 1
+	name, deposits := "resumed-"+o.number()+".txt", 1
 	key := o.keyOf(user, "depositor", "--all")
 	cancels := strings.HasPrefix(point, "drop/resume/cancel/") || strings.HasPrefix(point, "drop/resume/remove/")
 	blocked := filepath.Join(o.dir, "drop", "resumable", "user-"+user)
@@ -367,7 +480,7 @@ func resumesUntilDone(o *crashInstallation, point string) (name string, deposits
 	// next takes the next step, and says whether it was the last one.
 	next := func() bool {
 		if upload == "" {
-			status, header := ask("POST", resumables, "", tusMetadata("profile=test", "filename="+name), fmt.Sprintf("Upload-Length: %d", len(file)), "Content-Type: none")
+			status, header := ask("POST", resumables, "", tusMetadata("profile=test", "filename="+name), fmt.Sprintf("Upload-Length: %d", len(file)), "Content-Type: none", "Idempotency-Key: "+name)
 			if status == http.StatusCreated {
 				upload = header.Get("Location")
 			}
@@ -405,38 +518,33 @@ func resumesUntilDone(o *crashInstallation, point string) (name string, deposits
 	if undone {
 		o.must(os.Remove(blocked))
 	}
-	s := o.serve("--roles", "http", "--set", "listen_http="+at)
-	waitFor(o.t, "the upload to end", next)
-	s.stop()
 	if cancels {
 		deposits = 0
 	}
-	return name, deposits
+	return resuming{name, point, deposits, func(another string) bool { at = another; return next() }}
 }
 
-// TestResumableKilledAtEachStep: a process dies right after each step of taking a file in
-// pieces; one that dies right before a step leaves what one leaves that dies after the step
-// before.
+// TestResumableKilledAtEachStep: a process dies right before and right after each step of
+// taking a file in pieces.
 // Shows: P1
 func TestResumableKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	o := newCrashInstallation(t, func(*crashInstallation) {})
 	points, err := repocheck.Points(os.DirFS("../../.."))
 	o.must(err)
-	type file struct {
-		name, point string
-		deposits    int
-	}
-	var files []file
+	var files []resuming
 	for _, p := range points {
-		step, after := strings.CutSuffix(p.Name, "/after")
-		if after && (strings.HasPrefix(step, "drop/resume") || step == "drop/accept/user" || step == "drop/accept/rename" || step == "drop/directory/sync") {
-			name, deposits := resumesUntilDone(o, p.Name)
-			files = append(files, file{name, p.Name, deposits})
+		step := strings.TrimSuffix(strings.TrimSuffix(p.Name, "/after"), "/before")
+		if strings.HasPrefix(step, "drop/resume") || step == "drop/accept/user" || step == "drop/accept/rename" || step == "drop/directory/sync" {
+			files = append(files, resumesUntilDead(o, p.Name))
 		}
 	}
-	if len(files) < 17 {
+	if len(files) < 34 {
 		t.Errorf("only %d points", len(files))
+	}
+	o.finishUploads(files...)
+	if n := o.uploading(); n != 0 {
+		t.Errorf("%d uploads are left, of clients that got no answer", n)
 	}
 	o.emptied()
 	for _, f := range files {

@@ -86,7 +86,7 @@ func TestCredentialsAreSeenNowhere(t *testing.T) {
 	refused(400, d.ask(ada, "GET", "/v1/batches?password="+escaped+"%zz", ""))
 	refused(404, d.ask(ada, "GET", "/v1/nothing/"+url.PathEscape(misplaced), ""))
 	for _, body := range []string{`{"password":["` + misplaced + `"]}`, `{"passwort":"` + misplaced + `"}`, `{"password":"` + misplaced + `"`, `"` + misplaced + `"`, `{"password":{"a":"` + misplaced + `"}}`,
-		`{"password":"` + misplaced + strings.Repeat("x", 256) + `"}`, `{"password":"` + misplaced + `\u0000"}`} {
+		`{"password":"` + misplaced + strings.Repeat("x", 256) + `"}`} {
 		refused(400, d.ask(ada, "POST", "/v1/users/ana/password", body))
 	}
 	refused(400, d.ask(ada, "POST", "/v1/keys/"+ana+"/revoke", ""))

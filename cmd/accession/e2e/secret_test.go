@@ -252,8 +252,8 @@ func (in *installation) unseenAnywhere(secrets []string, log string, answers []a
 	if err != nil {
 		in.t.Error(err)
 	}
-	for _, kind := range []string{"answer", "message", "row", "file", "node", "page", "HTTP answer"} {
-		if looked[kind] < 10 {
+	for kind, least := range map[string]int{"answer": 10, "message": 10, "row": 10, "file": 10, "node": 10, "page": 6, "HTTP answer": 10} {
+		if looked[kind] < least {
 			in.t.Errorf("only %d of kind %s were looked at", looked[kind], kind)
 		}
 	}

@@ -43,6 +43,8 @@ type Resumable struct {
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// Deposit is what becomes of it. It has its ID once all of its file has come.
 	Deposit Deposit `json:"deposit"`
+	// Becomes is the ID that the deposit will have, "" = a new one.
+	Becomes string `json:"becomes,omitempty"`
 
 	Offset   int64     `json:"-"` // bytes that have come, and are on disk
 	Changed  time.Time `json:"-"` // when the last of them came
@@ -59,9 +61,13 @@ func (r Resumable) file() string {
 	return r.dir() + "/" + partsIn + "/" + payloadIn + "/" + r.Deposit.FileName
 }
 
-// Begin keeps a new upload, without any bytes of its file, and returns it with its ID.
+// Begin keeps a new upload, without any bytes of its file, and returns it with its ID, which
+// is new unless r has one. The error is fs.ErrExist if there is an upload of that ID.
 func (f *Folder) Begin(r Resumable) (_ Resumable, err error) {
-	if r.ID, err = NewID(); err != nil {
+	if r.ID == "" {
+		r.ID, err = NewID()
+	}
+	if err != nil {
 		return r, err
 	}
 	at := aside + "/" + rand.Text()
@@ -239,7 +245,10 @@ func (f *Folder) named(r Resumable, now time.Time, check func(sha256 string) err
 		return r.Deposit, err
 	}
 	d = r.Deposit
-	if d.ID, err = NewID(); err != nil {
+	if d.ID = r.Becomes; d.ID == "" {
+		d.ID, err = NewID()
+	}
+	if err != nil {
 		return r.Deposit, err
 	}
 	d.Received, d.Size, d.SHA256 = now.UTC(), r.Size, digest

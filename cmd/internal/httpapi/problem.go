@@ -113,7 +113,9 @@ var problems = sync.OnceFunc(func() {
 		}
 		words := []string{text}
 		for _, fault := range faults {
-			if fault != nil {
+			if d, ok := errors.AsType[*huma.ErrorDetail](fault); ok {
+				words = append(words, d.Message+" ("+d.Location+")") // without the value, which may be a password
+			} else if fault != nil {
 				words = append(words, fault.Error())
 			}
 		}

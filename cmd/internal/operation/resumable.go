@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // resumable is what a depositor says of a file that comes in pieces: as the parameters of
@@ -23,37 +24,48 @@ type resumable struct {
 
 // BeginResumable begins an upload of the caller whose file comes in pieces. metadata is the
 // value of Upload-Metadata, whose keys are the parameters of upload.create; digest that of
-// Repr-Digest, size the bytes of the whole file.
-func BeginResumable(ctx context.Context, c *Call, metadata, digest string, size int64) (u drops.Resumable, on string, limit access.Limit, err error) {
+// Repr-Digest, key that of Idempotency-Key, size the bytes of the whole file. again says that
+// the upload under the key was there.
+func BeginResumable(ctx context.Context, c *Call, metadata, digest, key string, size int64) (u drops.Resumable, again bool, on string, limit access.Limit, err error) {
+	if err := text.Check(key); err != nil || len(key) > maxKey {
+		return u, false, "", limit, invalid("Idempotency-Key: it must be a text of at most %d bytes", maxKey)
+	}
 	fields, err := uploadMetadata(metadata)
 	if err != nil {
-		return u, "", limit, err
+		return u, false, "", limit, err
 	}
 	in, err := described(fields)
 	if err != nil {
-		return u, "", limit, err
+		return u, false, "", limit, err
 	}
 	collection, err := in.collection(c)
 	if err != nil {
-		return u, "", limit, err
+		return u, false, "", limit, err
 	}
 	on = "collection/" + collection
 	d, err := in.Allowed(c)
 	if err != nil {
-		return u, on, limit, err
+		return u, false, on, limit, err
 	}
 	u = drops.Resumable{Owner: c.Caller.Name, Size: size, Metadata: fields}
 	if u.SHA256, err = reprDigest(digest); err != nil {
-		return u, on, limit, err
+		return u, false, on, limit, err
 	}
-	d.Payload = in.Name
+	d.Payload, d.Key = in.Name, key
 	r := &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
 	if err := r.Check(d); err != nil {
-		return u, on, limit, err
+		return u, false, on, limit, err
 	}
-	u, err = r.Begin(ctx, d, u)
-	return u, on, r.Limit(), err
+	u, again, err = r.Begin(ctx, d, u)
+	return u, again, on, r.Limit(), err
 }
+
+// maxKey is the most bytes of an Idempotency-Key, as of [Once].
+const maxKey = 200
+
+// ofClients are the keys by which clients of tus describe a file from their users' disks, and
+// which say nothing of the deposit: of Uppy, tus-js-client and others.
+var ofClients = map[string]bool{"relativePath": true, "filetype": true, "contentType": true, "size": true, "lastModified": true}
 
 // MayResume returns an error unless the caller may still make the deposit of an upload.
 func MayResume(c *Call, u drops.Resumable) error {
@@ -86,6 +98,9 @@ func described(fields map[string]string) (in resumable, err error) {
 	}
 	values := map[string]any{}
 	for key, value := range fields {
+		if ofClients[key] || key == "type" && strings.Contains(value, "/") { // a media type, as browsers know it
+			continue
+		}
 		switch key {
 		case "local_ids":
 			var ids []any

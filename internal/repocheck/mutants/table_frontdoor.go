@@ -26,6 +26,22 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
 	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
 }, {
+	Name: "the key of an upload that is begun", Why: "a client that gets no answer begins another upload, and the first one takes its place for a day",
+	At: "cmd/internal/operation BeginResumable", Do: []Op{Expr("d.Payload, d.Key", "d.Payload, d.Digest")},
+	Package: e2e, Test: "TestResumableBegunOnce",
+}, {
+	Name: "the id of a deposit that is begun under a key", Why: "a client that asks again after its upload is forgotten deposits its file twice",
+	At: "cmd/internal/drop (*Folder).named", Do: []Op{Expr("r.Becomes", `""`)},
+	Package: e2e, Test: "TestResumableBegunOnce",
+}, {
+	Name: "the count of files that are still coming", Why: "a user has more deposits on the way than may wait",
+	At: "cmd/internal/app/drops came", Do: []Op{Expr("n + coming", "n")},
+	Package: e2e, Test: "TestResumableRefused",
+}, {
+	Name: "an error without the value", Why: "an error repeats a password or an API key that was sent in the wrong place",
+	At: "cmd/internal/httpapi problems", Do: []Op{Expr("d.Message", "d.Error()")},
+	Package: e2e, Test: "TestCredentialsAreSeenNowhere",
+}, {
 	Name: "the last boundary of a form", Why: "a form that was cut off among the lines that begin a part is accepted, without the fields behind",
 	At: "cmd/internal/forms (*form).next", Do: []Op{Expr("!f.budget.ended", "true")},
 	Package: e2e, Test: "TestFormsThatAreRefused",

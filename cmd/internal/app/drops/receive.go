@@ -51,11 +51,22 @@ func (r *Receiver) Room(ctx context.Context, user string) (err error) {
 	if err != nil {
 		return err
 	}
-	n, err := folder.CountOf(user)
+	n, err := came(folder, user, user)
 	if err != nil {
 		return err
 	}
 	return r.room(ctx, fair.QueueMetadata, user, n, "deposits")
+}
+
+// came counts the deposits of a user in the drop folder, and the files of an account that are
+// still coming in pieces.
+func came(folder *drop.Folder, user, owner string) (int, error) {
+	n, err := folder.CountOf(user)
+	if err != nil {
+		return 0, err
+	}
+	coming, err := folder.CountResumable(owner)
+	return n + coming, err
 }
 
 // RoomForQuery refuses, with an error of kind Full, a further query of a user of whom too
@@ -120,7 +131,9 @@ func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, su
 	defer app.Explained(&err, "upload")
 	kept := described(r.App, d)
 	if d.Key != "" {
-		if kept.ID, err = r.keep(ctx, kept); err != nil {
+		said := kept
+		said.User = "" // another account may repeat it for the submitter
+		if kept.ID, err = r.keep(ctx, kept, said); err != nil {
 			return s, err
 		}
 		if s, err = Show(ctx, r.App, kept.ID, d.Submitter); err == nil {
@@ -141,8 +154,9 @@ func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, su
 	return stateOf(got), err
 }
 
-// keep returns the id that the deposit under its key has.
-func (r *Receiver) keep(ctx context.Context, d drop.Deposit) (string, error) {
+// keep returns the id that the deposit under its key has; said is what must be the same when
+// the key is.
+func (r *Receiver) keep(ctx context.Context, d drop.Deposit, said any) (string, error) {
 	id, err := drop.NewID()
 	if err != nil {
 		return "", err
@@ -151,12 +165,11 @@ func (r *Receiver) keep(ctx context.Context, d drop.Deposit) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d.User = "" // another account may repeat it for the submitter
-	said, err := json.Marshal(d)
+	text, err := json.Marshal(said)
 	if err != nil {
 		return "", err
 	}
-	digest := sha256.Sum256(said)
+	digest := sha256.Sum256(text)
 	want := record.Upload{Submitter: d.Submitter, Key: d.Key, InputSHA256: hex.EncodeToString(digest[:]), Deposit: id}
 	got, err := records.KeepUpload(ctx, want)
 	if err == nil && got.InputSHA256 != want.InputSHA256 {

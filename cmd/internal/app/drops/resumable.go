@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -16,27 +17,61 @@ import (
 type Resumable = drop.Resumable
 
 // Begin begins an upload of a deposit whose file, named d.Payload, has as many bytes as
-// r.Size. Only r.Owner sees it. The error is of kind Full if too many deposits of the user
-// wait, with those that are being uploaded.
-func (r *Receiver) Begin(ctx context.Context, d app.Deposit, u Resumable) (_ Resumable, err error) {
+// r.Size. Only r.Owner sees it. Under the same idempotency key it is begun once: again says
+// that it was there. The error is of kind Full if too many deposits of the user wait, with
+// those that are being uploaded.
+func (r *Receiver) Begin(ctx context.Context, d app.Deposit, u Resumable) (_ Resumable, again bool, err error) {
 	defer app.Explained(&err, "upload")
 	folder, err := r.App.Open.Drop(true)
 	if err != nil {
-		return u, err
-	}
-	n, err := folder.CountOf(d.Submitter)
-	if err != nil {
-		return u, err
-	}
-	coming, err := folder.CountResumable(u.Owner)
-	if err != nil {
-		return u, err
-	}
-	if err := r.room(ctx, fair.QueueMetadata, d.Submitter, n+coming, "deposits"); err != nil {
-		return u, err
+		return u, false, err
 	}
 	u.Deposit = described(r.App, d)
-	return folder.Begin(u)
+	if d.Key != "" {
+		there, err := r.begun(ctx, folder, &u)
+		if !errors.Is(err, drop.ErrNotFound) {
+			return there, err == nil, err
+		}
+	}
+	n, err := came(folder, d.Submitter, u.Owner)
+	if err != nil {
+		return u, false, err
+	}
+	if err := r.room(ctx, fair.QueueMetadata, d.Submitter, n, "deposits"); err != nil {
+		return u, false, err
+	}
+	u, err = folder.Begin(u)
+	if errors.Is(err, fs.ErrExist) && d.Key != "" { // another request under the key was faster
+		u, err = folder.Resumable(u.Owner, u.ID)
+		again = err == nil
+	}
+	return u, again, err
+}
+
+// begun returns the upload under its key. The error is drop.ErrNotFound if there is none yet:
+// then u has the ID that it must have, which its deposit has too.
+func (r *Receiver) begun(ctx context.Context, folder *drop.Folder, u *Resumable) (there Resumable, err error) {
+	u.ID, err = r.keep(ctx, u.Deposit, struct {
+		Deposit drop.Deposit
+		Owner   string // others do not see it, and begin their own
+		Size    int64
+		SHA256  string
+	}{u.Deposit, u.Owner, u.Size, u.SHA256})
+	if err != nil {
+		return there, err
+	}
+	u.Becomes = u.ID
+	if there, err = folder.Resumable(u.Owner, u.ID); !errors.Is(err, drop.ErrNotFound) {
+		return there, err
+	}
+	_, missing := Show(ctx, r.App, u.ID, u.Deposit.Submitter)
+	if fault, ok := errors.AsType[*app.Error](missing); ok && fault.Kind == app.NotFound {
+		return there, err
+	}
+	if missing == nil {
+		missing = &app.Error{Kind: app.Refused, Err: fmt.Errorf("the upload under this key has become the deposit %s", u.ID), Hint: "GET /v1/uploads/" + u.ID + " shows it; another file needs a key of its own"}
+	}
+	return there, missing
 }
 
 // Resume returns an upload of the owner, of which all that has come is on disk. The upload

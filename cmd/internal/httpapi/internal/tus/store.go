@@ -21,13 +21,13 @@ type store struct{}
 // NewUpload implements handler.DataStore.
 func (*store) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Upload, error) {
 	x := exchangeOf(ctx)
-	u, on, limit, err := operation.BeginResumable(ctx, x.call, x.header.Get("Upload-Metadata"), x.header.Get("Repr-Digest"), info.Size)
+	u, again, on, limit, err := operation.BeginResumable(ctx, x.call, x.header.Get("Upload-Metadata"), x.header.Get("Repr-Digest"), x.header.Get("Idempotency-Key"), info.Size)
 	if err := x.ended(begins, on, err); err != nil {
 		return nil, err
 	}
 	operation.SetRateLimit(x.answer, limit)
 	x.about(u)
-	return &upload{x, u}, nil
+	return &upload{x, u, again}, nil
 }
 
 // GetUpload implements handler.DataStore. An upload that is whole and not finished, since its
@@ -38,7 +38,7 @@ func (*store) GetUpload(ctx context.Context, id string) (handler.Upload, error) 
 	if err != nil {
 		return nil, x.ended(x.route, "upload/"+id, err)
 	}
-	up := &upload{x, u}
+	up := &upload{x, u, false}
 	if u.Offset == u.Size && !u.Finished && x.route != cancels {
 		if err := up.FinishUpload(ctx); err != nil {
 			return nil, err
@@ -53,19 +53,29 @@ func (*store) AsTerminatableUpload(u handler.Upload) handler.TerminatableUpload 
 
 // upload is one upload as tusd sees it.
 type upload struct {
-	x *exchange
-	u drops.Resumable
+	x     *exchange
+	u     drops.Resumable
+	again bool // it was begun before, by a request with the same key
 }
 
 func (u *upload) on() string { return "upload/" + u.u.ID }
 
 // GetInfo implements handler.Upload.
 func (u *upload) GetInfo(context.Context) (handler.FileInfo, error) {
-	return handler.FileInfo{ID: u.u.ID, Size: u.u.Size, Offset: u.u.Offset, MetaData: u.u.Metadata}, nil
+	info := handler.FileInfo{ID: u.u.ID, Size: u.u.Size, Offset: u.u.Offset, MetaData: u.u.Metadata}
+	if u.again { // WriteChunk says how much has come
+		info.Offset = 0
+	}
+	return info, nil
 }
 
 // WriteChunk implements handler.Upload. What it has written when it returns is on disk.
+// Of an upload that was begun before, the first bytes that come with the request once more are
+// left out: the client goes on behind what has come.
 func (u *upload) WriteChunk(_ context.Context, _ int64, piece io.Reader) (int64, error) {
+	if u.again {
+		return u.u.Offset, nil
+	}
 	if err := operation.MayResume(u.x.call, u.u); err != nil {
 		return 0, u.x.ended(u.x.route, u.on(), err)
 	}
@@ -88,6 +98,9 @@ var tooMuch error = &app.Error{Kind: app.Invalid, What: "upload", Err: errors.Ne
 func (u *upload) FinishUpload(context.Context) error {
 	if u.x.err != nil { // tusd asks for it also after an error
 		return u.x.err
+	}
+	if u.again && u.u.Finished {
+		return nil
 	}
 	err := operation.MayResume(u.x.call, u.u)
 	if err == nil {
