@@ -36,6 +36,10 @@ var (
 	ErrFull = fmt.Errorf("full: %w", ErrConflict)
 )
 
+// ErrOtherProfiles says that a profile was set or removed since the profiles were read with
+// which a change was compared.
+var ErrOtherProfiles = errors.New("another profile was set meanwhile")
+
 // ErrOutdated says that a command was for another version than the present one, see
 // [Meta.IfVersion]; nothing was written.
 var ErrOutdated = errors.New("changed since it was read")

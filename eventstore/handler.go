@@ -51,7 +51,8 @@ type Meta struct {
 	SpaceTerm *Token
 	// Known is the job as the claim returned it, so that it need not be read again. If
 	// it is outdated the write is refused, and the job is read.
-	Known *Loaded[domain.Job]
+	Known    *Loaded[domain.Job]
+	profiles *Token // see Change.ProfilesVersion
 	// DryRun decides the command and writes nothing: the result is the state that it
 	// would lead to, the error the one that it would return.
 	DryRun bool
@@ -242,9 +243,20 @@ func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name s
 	}, m)
 }
 
-// Profile sets which content a profile has, or with nil that its file says so again.
-func (h *Handler) Profile(ctx context.Context, name string, to *domain.Profile, why string, m Meta) (Result[domain.Setting], error) {
-	return h.changeSetting(ctx, "set", domain.SettingProfile, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideProfile(s, to, why) }, m)
+// Profile sets which content a profile has, or with nil that its file says so again. among is
+// the version of all profiles with which that was compared: if it is another one meanwhile, the
+// change is refused with ErrOtherProfiles.
+func (h *Handler) Profile(ctx context.Context, name string, to *domain.Profile, why string, among Token, m Meta) (Result[domain.Setting], error) {
+	m.profiles = &among
+	return h.changeSetting(ctx, "set", domain.SettingProfile, name, func(s domain.Setting) (domain.Decision, error) {
+		switch now, err := h.Live.ProfilesVersion(ctx); {
+		case err != nil:
+			return domain.Decision{}, err
+		case now != among:
+			return domain.Decision{}, &Error{Op: "set", Aggregate: s.Aggregate(), Err: ErrOtherProfiles}
+		}
+		return domain.DecideProfile(s, to, why)
+	}, m)
 }
 
 // changeSetting decides and commits a change of a setting.
@@ -289,7 +301,7 @@ var (
 // change returns what a decision writes, and the state after it.
 func (k kind[S]) change(h *Handler, d decided[S], m Meta) (c Change, to S, err error) {
 	c, to = d.change, d.from.State
-	c.Token, c.Require, c.Claim, c.KeepClaim, c.Next, c.SpaceTerm = d.from.Token, d.Require, m.Claim, m.KeepClaim, m.Next, m.SpaceTerm
+	c.Token, c.Require, c.Claim, c.KeepClaim, c.Next, c.SpaceTerm, c.ProfilesVersion = d.from.Token, d.Require, m.Claim, m.KeepClaim, m.Next, m.SpaceTerm, m.profiles
 	if c.Events, c.JSON, err = m.Stamp(domain.At(h.Clock()), d.Events, d.batch); err != nil {
 		return c, to, err
 	}

@@ -40,6 +40,9 @@ type Change struct {
 	Require      domain.Require
 	BatchToken   Token // of the job's batch, for Require.Batch
 	HoldsVersion int64 // for Require.Holds
+	// ProfilesVersion is set for a profile: the version of all of them with which it was
+	// compared. The write is refused if it is another one.
+	ProfilesVersion *Token
 
 	// Claim is the claim under which the change is made, nil for an operator. The write
 	// checks its fence, and removes its lock unless KeepClaim is set.
@@ -130,6 +133,8 @@ type Live interface {
 	Job(ctx context.Context, id domain.JobID) (Loaded[domain.Job], error)
 	// Setting reads a setting. One that was never set has version 0 and token 0.
 	Setting(ctx context.Context, kind domain.HoldKind, name string) (Loaded[domain.Setting], error)
+	// ProfilesVersion returns a version that is another one after each change of a profile.
+	ProfilesVersion(ctx context.Context) (Token, error)
 	// Refs counts the jobs of a batch by sub-state, without listing them.
 	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
 	// BatchJobs lists the jobs in one sub-state, sorted.

@@ -116,7 +116,7 @@ func (s *Store) prove(c eventstore.Change) error {
 	if c.SpaceTerm != nil && *c.SpaceTerm != srv.spaceTerm {
 		return eventstore.ErrFenced
 	}
-	if c.Require.Holds && c.HoldsVersion != srv.holds.Version {
+	if c.Require.Holds && c.HoldsVersion != srv.holds.Version || c.ProfilesVersion != nil && *c.ProfilesVersion != srv.profiles {
 		return eventstore.ErrConflict
 	}
 	if c.Require.Batch && c.Job != nil {
@@ -201,6 +201,9 @@ func (srv *Server) write(c eventstore.Change) eventstore.Token {
 	default:
 		a, after := c.Aggregate(), c.Setting.To
 		srv.queues.written(after)
+		if after.Kind == domain.SettingProfile {
+			srv.profiles++
+		}
 		if !after.Kind.Stops() {
 			return set(srv.settings, a, after)
 		}

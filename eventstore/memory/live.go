@@ -50,6 +50,13 @@ func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) 
 	return at, nil
 }
 
+// ProfilesVersion implements eventstore.Live.
+func (s *Store) ProfilesVersion(ctx context.Context) (eventstore.Token, error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	return s.server.profiles, ctx.Err()
+}
+
 // Refs implements eventstore.Live.
 func (s *Store) Refs(ctx context.Context, id domain.BatchID) (r eventstore.Refs, err error) {
 	s.server.mu.Lock()

@@ -47,6 +47,7 @@ type Server struct {
 	space    *leader                          // of provisioning, nil = there is no leader
 
 	spaceTerm eventstore.Token // of its last lead
+	profiles  eventstore.Token // changes of profiles
 
 	permits permits
 	queues  queueSettings

@@ -117,7 +117,8 @@ func testTimeouts(t *testing.T, env Env) {
 }
 
 // testProfiles: each change of a profile is an event, every session reads it, and one that was
-// seen in another version is refused.
+// seen in another version is refused, and one that was compared with other profiles than there
+// are.
 func testProfiles(t *testing.T, env Env) {
 	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
 	is := func(digits string) *domain.Profile {
@@ -127,8 +128,9 @@ func testProfiles(t *testing.T, env Env) {
 	load := func(k *Kit) eventstore.Loaded[domain.Setting] {
 		return must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(k.Context(), domain.SettingProfile, "maps"))
 	}
+	now := func() eventstore.Token { return must[eventstore.Token](k)(k.Store.ProfilesVersion(t.Context())) }
 	for i, to := range []*domain.Profile{is("0a"), is("0b"), nil, is("0a")} {
-		must[eventstore.Result[domain.Setting]](k)(k.Handler.Profile(t.Context(), "maps", to, "larger maps", Operator()))
+		must[eventstore.Result[domain.Setting]](k)(k.Handler.Profile(t.Context(), "maps", to, "larger maps", now(), Operator()))
 		for _, k := range []*Kit{k, other} {
 			if at := load(k); !reflect.DeepEqual(at.State.Profile, to) || at.State.Version != int64(i+1) {
 				t.Errorf("after %d changes: %+v", i+1, at)
@@ -137,11 +139,11 @@ func testProfiles(t *testing.T, env Env) {
 	}
 	m := Operator()
 	m.IfVersion = 3
-	if _, err := other.Handler.Profile(t.Context(), "maps", is("0c"), "late", m); !errors.Is(err, eventstore.ErrOutdated) {
+	if _, err := other.Handler.Profile(t.Context(), "maps", is("0c"), "late", now(), m); !errors.Is(err, eventstore.ErrOutdated) {
 		t.Errorf("a change of another version: %v", err)
 	}
 	m.IfVersion = 4
-	must[eventstore.Result[domain.Setting]](k)(other.Handler.Profile(t.Context(), "maps", is("0c"), "in time", m))
+	must[eventstore.Result[domain.Setting]](k)(other.Handler.Profile(t.Context(), "maps", is("0c"), "in time", now(), m))
 	events := k.Events(load(k).State.Aggregate())
 	if len(events) != 5 || events[4].Actor != Operator().Actor {
 		t.Fatalf("%d events, want 5", len(events))
@@ -149,10 +151,23 @@ func testProfiles(t *testing.T, env Env) {
 	if d, ok := events[1].Data.(*domain.SettingChanged); !ok || d.Why != "larger maps" || *d.Previous.Profile != *is("0a") || *d.Value.Profile != *is("0b") {
 		t.Errorf("%+v", events[1].Data)
 	}
-	_, err := k.Handler.Profile(t.Context(), "maps", is("0c"), "again", Operator())
+	_, err := k.Handler.Profile(t.Context(), "maps", is("0c"), "again", now(), Operator())
 	k.WantRefused(err, domain.CodeNoChange)
-	_, err = k.Handler.Profile(t.Context(), "../maps", is("0c"), "bad", Operator())
+	_, err = k.Handler.Profile(t.Context(), "../maps", is("0c"), "bad", now(), Operator())
 	k.WantRefused(err, domain.CodeBadName)
+
+	// Both were compared with the same profiles, and one of them comes first.
+	among := now()
+	films := must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.SettingProfile, "films"))
+	dec := must[domain.Decision](k)(domain.DecideProfile(films.State, is("0d"), "new"))
+	r := domain.Recorded{Event: dec.Events[0], CommandID: k.Handler.NewID()}
+	after := must[domain.Setting](k)(domain.EvolveSetting(films.State, r))
+	must[eventstore.Result[domain.Setting]](k)(other.Handler.Profile(t.Context(), "boats", is("0e"), "faster", among, Operator()))
+	k.unchanged(eventstore.ErrConflict, k.commit(eventstore.Change{ProfilesVersion: &among, Events: []domain.Recorded{r},
+		Setting: &eventstore.Transition[domain.Setting]{From: films.State, To: after}}))
+	if _, err := k.Handler.Profile(t.Context(), "films", is("0d"), "new", among, Operator()); !errors.Is(err, eventstore.ErrOtherProfiles) {
+		t.Errorf("a profile that was compared with others than there are: %v", err)
+	}
 }
 
 // testRequireHolds: what was decided before a hold was set is not written after.

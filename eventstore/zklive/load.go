@@ -213,6 +213,15 @@ func (r *reader) SetProfiles(ctx context.Context) (set map[string]domain.Profile
 	return set, damaged, err
 }
 
+// ProfilesVersion implements eventstore.Live.
+func (r *reader) ProfilesVersion(ctx context.Context) (eventstore.Token, error) {
+	stat, err := r.conn.Exists(ctx, r.root.Profiles())
+	if err != nil || stat == nil {
+		return 0, err
+	}
+	return eventstore.Token(stat.Version), nil
+}
+
 // Refs implements eventstore.Live; it counts the children of the directories.
 func (r *reader) Refs(ctx context.Context, id domain.BatchID) (refs eventstore.Refs, err error) {
 	g, gctx := errgroup.WithContext(ctx)

@@ -3,10 +3,12 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -150,6 +152,61 @@ func TestProfilesAreSet(t *testing.T) {
 		t.Errorf("a deposit with a profile that is gone: %d %s", a.status, a.body)
 	}
 	service.stop()
+	in.agree()
+}
+
+// TestProfilesSetAtOnce: of profiles that are set at once by several processes, and that do not
+// fit beside each other, one comes to be: two of one collection, or one with two contents.
+func TestProfilesSetAtOnce(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	d := in.door()
+	content := func(name, collection string) string {
+		file := filepath.Join(t.TempDir(), name+".yaml")
+		text := strings.ReplaceAll(profileOf(""), ": test\n", ": "+name+"\n")
+		in.must(os.WriteFile(file, []byte(strings.Replace(text, "collection: "+name, "collection: "+collection, 1)), 0o600))
+		return file
+	}
+	for round, refused := range []string{"is the collection of the profile", "and stays so while the service runs"} {
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		done := 0
+		for i := range 8 {
+			name, collection := fmt.Sprintf("films%d-%d", round, i), fmt.Sprintf("films-%d", round)
+			if round == 1 {
+				name, collection = collection, name
+			}
+			args := []string{"profile", "set", name, content(name, collection), "--reason", "x"}
+			all.Go(func() {
+				var o bytes.Buffer
+				var code int
+				if i%2 == 0 {
+					code = cli.Main(in.ctx(), append([]string{"--server", d.url}, args...), cli.IO{In: strings.NewReader(""), Out: &o, Err: &o, Environ: []string{"ACCESSION_API_KEY=cy admin/*"}})
+				} else {
+					cmd := in.command(args...)
+					cmd.Stdout, cmd.Stderr = &o, &o
+					_ = cmd.Run() // the exit code says it
+					code = cmd.ProcessState.ExitCode()
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if code == 0 {
+					done++
+				} else if code != 2 || !strings.Contains(o.String(), refused) {
+					t.Errorf("exit code %d: %s", code, o.String())
+				}
+			})
+		}
+		all.Wait()
+		if done != 1 {
+			t.Errorf("round %d: %d were set, want 1", round, done)
+		}
+	}
+	in.serveInProcess()
+	in.shown()
+	if n := in.count("select count(*) from accession.setting where kind = 'profile' and value is not null"); n != 2 {
+		t.Errorf("%d profiles are set, want 2", n)
+	}
 	in.agree()
 }
 

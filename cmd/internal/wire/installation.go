@@ -57,6 +57,7 @@ type Installation struct {
 	profiles lazy[*profile.Set]
 	requests lazy[*fetch.Client]
 
+	setProfiles *setProfiles              // once profiles is open
 	profilesSet atomic.Int64              // how often this process has set a profile
 	setReader   atomic.Pointer[LiveState] // of the profiles that are set, nil = the live state is not open
 }

@@ -27,7 +27,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
 }, {
 	Name: "the key of an upload that is begun", Why: "a client that gets no answer begins another upload, and the first one takes its place for a day",
-	At: "cmd/internal/operation BeginResumable", Do: []Op{Expr("d.Payload, d.Key", "d.Payload, d.Digest")},
+	At: "cmd/internal/app/drops (*Receiver).Begin", Do: []Op{Skip("begun")},
 	Package: e2e, Test: "TestResumableBegunOnce",
 }, {
 	Name: "the id of a deposit that is begun under a key", Why: "a client that asks again after its upload is forgotten deposits its file twice",
@@ -35,12 +35,28 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestResumableBegunOnce",
 }, {
 	Name: "the count of files that are still coming", Why: "a user has more deposits on the way than may wait",
-	At: "cmd/internal/app/drops came", Do: []Op{Expr("n + coming", "n")},
+	At: "cmd/internal/app/drops came", Do: []Op{Expr("n + coming", "n + 0*coming")},
 	Package: e2e, Test: "TestResumableRefused",
 }, {
 	Name: "an error without the value", Why: "an error repeats a password or an API key that was sent in the wrong place",
 	At: "cmd/internal/httpapi problems", Do: []Op{Expr("d.Message", "d.Error()")},
 	Package: e2e, Test: "TestCredentialsAreSeenNowhere",
+}, {
+	Name: "the version of all profiles in the write of one", Why: "two profiles that are set at once come to be, and both have one collection",
+	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Never("ProfilesVersion")},
+	Package: zklive, Test: "TestConformance/live/profiles",
+}, {
+	Name: "the profiles that a change was compared with", Why: "two profiles of one collection are set at once",
+	At: "eventstore (*Handler).Profile", Do: []Op{Never("among")},
+	Package: e2e, Test: "TestProfilesSetAtOnce",
+}, {
+	Name: "the profiles as they are now", Why: "a profile is compared with those of a second ago, and has the collection of another one",
+	At: "cmd/internal/wire (*setProfiles).fresh", Do: []Op{Never("read")},
+	Package: e2e, Test: "TestProfilesSetAtOnce",
+}, {
+	Name: "the reason of a profile that is set", Why: "a profile is changed and nobody knows why",
+	At: "cmd/internal/app/profiles reasoned", Do: []Op{Never("TrimSpace")},
+	Package: e2e, Test: "TestProfilesAreSet",
 }, {
 	Name: "the last boundary of a form", Why: "a form that was cut off among the lines that begin a part is accepted, without the fields behind",
 	At: "cmd/internal/forms (*form).next", Do: []Op{Expr("!f.budget.ended", "true")},

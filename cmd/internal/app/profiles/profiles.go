@@ -205,30 +205,54 @@ func Set(ctx context.Context, a *app.App, name, content, why string) (c app.Chan
 	if err != nil {
 		return c, err
 	}
-	set, err := a.ProfileSet(ctx)
-	if err != nil {
-		return c, err
-	}
-	s, err := sound(set, p)
-	if err != nil {
-		return c, err
-	}
-	if s.From == s.Version {
-		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the profile %s says this already, in version %s", name, p.Version), Hint: "`accession profile show " + name + "` shows it"}
-	}
-	if !a.DryRun {
-		records, err := a.Open.Records(ctx)
+	return among(ctx, a, func(set *profile.Set, version eventstore.Token) (c app.Changed, err error) {
+		s, err := sound(set, p)
 		if err != nil {
 			return c, err
 		}
-		if err := records.KeepProfile(ctx, name, p.Version, s.content, a.Actor); err != nil {
+		if s.From == s.Version {
+			return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the profile %s says this already, in version %s", name, p.Version), Hint: "`accession profile show " + name + "` shows it"}
+		}
+		if !a.DryRun {
+			records, err := a.Open.Records(ctx)
+			if err != nil {
+				return c, err
+			}
+			if err := records.KeepProfile(ctx, name, p.Version, s.content, a.Actor); err != nil {
+				return c, err
+			}
+		}
+		c, err = change(ctx, a, name, &domain.Profile{Version: p.Version, SHA256: profile.SHA256([]byte(s.content))}, why, version)
+		c.From, c.State = s.From, s.Version
+		c.Effects = slices.Concat(s.Effects, []string{"every process uses it within a second, also for deposits that are under way"})
+		return c, err
+	})
+}
+
+// tries bounds how often a change is compared again, since another profile was set meanwhile.
+const tries = 20
+
+// among makes a change that was compared with all profiles as they are, so that two that each
+// fit alone do not both come to be.
+func among(ctx context.Context, a *app.App, do func(set *profile.Set, version eventstore.Token) (app.Changed, error)) (c app.Changed, err error) {
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return c, err
+	}
+	for range tries {
+		version, err := handler.Live.ProfilesVersion(ctx)
+		if err != nil {
+			return c, err
+		}
+		set, err := a.Open.ProfilesNow(ctx)
+		if err != nil {
+			return c, err
+		}
+		if c, err = do(set, version); !errors.Is(err, eventstore.ErrOtherProfiles) {
 			return c, err
 		}
 	}
-	c, err = change(ctx, a, name, &domain.Profile{Version: p.Version, SHA256: profile.SHA256([]byte(s.content))}, why)
-	c.From, c.State = s.From, s.Version
-	c.Effects = slices.Concat(s.Effects, []string{"every process uses it within a second, also for deposits that are under way"})
-	return c, err
+	return app.Changed{}, &app.Error{Kind: app.Refused, Err: eventstore.ErrOtherProfiles, Hint: "nothing was changed: try again"}
 }
 
 // Rm removes what was set of a profile: its file counts again, and one without a file is gone.
@@ -237,19 +261,22 @@ func Rm(ctx context.Context, a *app.App, name, why string) (c app.Changed, err e
 	if err := reasoned(why); err != nil {
 		return c, err
 	}
-	set, err := a.ProfileSet(ctx)
+	known, err := a.ProfileSet(ctx)
 	if err != nil {
 		return c, err
 	}
-	of, missing := set.File(name)
-	if missing == nil {
-		if _, err := set.Get(name); err == nil { // else it cannot be compared, and must be removed all the same
-			if err := set.Fits(of); err != nil {
-				return c, faulty(err)
+	of, missing := known.File(name)
+	c, err = among(ctx, a, func(set *profile.Set, version eventstore.Token) (app.Changed, error) {
+		if missing == nil {
+			if _, err := known.Get(name); err == nil { // else it cannot be compared, and must be removed all the same
+				if err := set.Fits(of); err != nil {
+					return app.Changed{}, faulty(err)
+				}
 			}
 		}
-	}
-	if c, err = change(ctx, a, name, nil, why); err != nil {
+		return change(ctx, a, name, nil, why, version)
+	})
+	if err != nil {
 		return c, err
 	}
 	if missing != nil {
@@ -260,13 +287,13 @@ func Rm(ctx context.Context, a *app.App, name, why string) (c app.Changed, err e
 	return c, nil
 }
 
-// change changes the setting of a profile.
-func change(ctx context.Context, a *app.App, name string, to *domain.Profile, why string) (c app.Changed, err error) {
+// change changes the setting of a profile, if the profiles are still those of the version.
+func change(ctx context.Context, a *app.App, name string, to *domain.Profile, why string, version eventstore.Token) (c app.Changed, err error) {
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err
 	}
-	res, err := handler.Profile(ctx, name, to, strings.TrimSpace(why), a.Meta())
+	res, err := handler.Profile(ctx, name, to, strings.TrimSpace(why), version, a.Meta())
 	if err != nil {
 		return c, err
 	}

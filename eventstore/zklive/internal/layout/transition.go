@@ -239,13 +239,20 @@ func (r Root) setting(ops *Ops, c eventstore.Change) {
 }
 
 // touch writes the nodes whose versions show that a setting has changed: /locks, for a hold
-// or pause, and those of deposit queues.
+// or pause, /config/profiles, and those of deposit queues.
 func (r Root) touch(ops *Ops, c eventstore.Change) {
 	if c.Setting == nil {
 		return
 	}
 	if c.Setting.To.Kind.Stops() {
 		ops.Set(r.Locks(), nil, Any, eventstore.ErrConflict)
+	}
+	if c.Setting.To.Kind == domain.SettingProfile {
+		among := Any
+		if c.ProfilesVersion != nil {
+			among = int32(*c.ProfilesVersion)
+		}
+		ops.Set(r.Profiles(), nil, among, eventstore.ErrConflict)
 	}
 	r.touchQueue(ops, c.Setting.To)
 }

@@ -328,13 +328,16 @@ func TestOtherOperations(t *testing.T) {
 			set /queues/metadata/config`, nil},
 		"first content of a profile": {one(setting(domain.Setting{}, profiled(1, "0a")), layout.Inputs{}), `
 			create /config/versions/profile:maps
-			create /config/profiles/maps`, nil},
+			create /config/profiles/maps
+			set /config/profiles`, nil},
 		"other content of a profile": {one(setting(profiled(1, "0a"), profiled(2, "0b")), layout.Inputs{}), `
 			set /config/versions/profile:maps @7
-			set /config/profiles/maps`, nil},
+			set /config/profiles/maps
+			set /config/profiles`, nil},
 		"a profile of its file again": {one(setting(profiled(2, "0b"), domain.Setting{Kind: domain.SettingProfile, Name: "maps", Version: 3}), layout.Inputs{}), `
 			delete /config/profiles/maps
-			set /config/versions/profile:maps @7`, nil},
+			set /config/versions/profile:maps @7
+			set /config/profiles`, nil},
 		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Inputs{}), `
 			create /config/versions/audit:a`, nil},
 		"claim of a job": {root.ClaimJob(claim, loaded, batchToken, holds), `
