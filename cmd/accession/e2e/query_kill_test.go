@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -139,6 +142,80 @@ func TestQueriesWhoseSubmissionDies(t *testing.T) {
 	s.stop()
 	for _, e := range answered {
 		o.keptOnce(domain.QueryID(e.Aggregate.ID))
+	}
+	for _, of := range []domain.EventType{domain.EventQueryReceived, domain.EventQueryGrabbed, domain.EventQueryAnswered} {
+		if n := o.count(`select count(*) from accession.event where type = $1`, string(of)); n != made {
+			t.Errorf("%d events %s of %d queries", n, of, made)
+		}
+	}
+	o.verifies()
+}
+
+// TestQueriesOverHTTPWhoseSubmissionDies: a service dies while it takes a query over HTTP. What
+// it has answered is there once and is answered; a request without an answer has made no query,
+// or one when it died behind the write.
+// Shows: P1 P2
+func TestQueriesOverHTTPWhoseSubmissionDies(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, nil)
+	key := o.keyOf("ana", "reader", "--all")
+	at := port(t)
+	// ask returns the id of the query, "" = there was no answer.
+	ask := func() string {
+		r, err := http.NewRequestWithContext(o.ctx(), http.MethodPost, "http://"+at+"/v1/queries?name=list.txt", strings.NewReader("local:none\n"))
+		o.must(err)
+		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Content-Type", "application/octet-stream")
+		res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+		if err != nil {
+			return ""
+		}
+		defer res.Body.Close()
+		var q struct{ ID string }
+		if err := json.NewDecoder(res.Body).Decode(&q); res.StatusCode >= 300 || err != nil {
+			t.Errorf("%d (%v)", res.StatusCode, err)
+		}
+		return q.ID
+	}
+	made := 0
+	var answered []string
+	for point, queries := range map[string]int{"zklive/ids/reserve/before": 0, "zklive/ids/reserve/after": 0, "store/put/create/before": 0, "store/put/create/after": 0, "store/put/rename/before": 0,
+		"store/put/rename/after": 0, "zklive/deliver/multi/before": 0, "zklive/deliver/multi/after": 1} {
+		o.dies(point, func(_ *os.Process, dead <-chan struct{}) {
+			late := time.After(reaching)
+			for {
+				select {
+				case <-dead:
+					return
+				case <-late:
+					return
+				case <-time.After(5 * time.Millisecond):
+					if id := ask(); id != "" {
+						t.Errorf("%s was answered by a service that was to die at %s", id, point)
+					}
+				}
+			}
+		}, "serve", "--roles", "http", "--set", "listen_http="+at)
+		made += queries
+	}
+	s := o.serve("--roles", "all,http", "--set", "listen_http="+at)
+	s.works()
+	waitFor(t, "an answer to a query", func() bool {
+		id := ask()
+		if id != "" {
+			answered = append(answered, id)
+		}
+		return id != ""
+	})
+	made++
+	for _, e := range o.seen(made, domain.EventQueryAnswered) {
+		o.keptOnce(domain.QueryID(e.Aggregate.ID))
+		answered = slices.DeleteFunc(answered, func(id string) bool { return id == e.Aggregate.ID })
+	}
+	o.still()
+	s.stop()
+	if len(answered) > 0 {
+		t.Errorf("%v were accepted, and not answered", answered)
 	}
 	for _, of := range []domain.EventType{domain.EventQueryReceived, domain.EventQueryGrabbed, domain.EventQueryAnswered} {
 		if n := o.count(`select count(*) from accession.event where type = $1`, string(of)); n != made {
