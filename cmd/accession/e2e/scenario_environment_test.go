@@ -64,12 +64,19 @@ func TestScenarioStoreFull(t *testing.T) {
 		content(w, r, n)
 	}}, "retry_max_delay=500ms")
 	worker := s.serveAt("ACCESSION_FULL=" + full)
-	s.event(domain.EventJobWaiting, "")
+	s.event(domain.EventFileProcessingFailed, "a.txt")
 	later := []domain.BatchID{s.submit(app.Deposit{Payload: s.web.URL + "/a.txt", Type: domain.TypeFile}),
 		s.submit(app.Deposit{Payload: s.web.URL + "/object.checkm", Type: domain.TypeObjectManifest})}
-	for range 4 {
-		s.event(domain.EventFileProcessingFailed, "a.txt")
-	}
+	tries := 0
+	s.await("more attempts than a file has", 0, func(r domain.Recorded) bool {
+		if r.Type == domain.EventJobFailed {
+			t.Fatalf("%s has failed: %+v", r.Aggregate.ID, r.Data)
+		}
+		if m, _ := domain.MoveOfFile(r.Data); r.Type == domain.EventFileProcessingFailed && m.Path == "a.txt" {
+			tries++
+		}
+		return tries == 8
+	})
 	waitFor(t, "all jobs to say that they wait for space", func() bool {
 		return s.count("select count(*) from accession.job where status in ('pending', 'processing') and reason_code = 'space_short'") == 1+len(later)
 	})

@@ -42,7 +42,7 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
 	Name: "the full disk that jobs wait for", Why: "jobs fail while the object store is full",
-	At: "cmd/internal/daemon storageIll", Do: []Op{Return("false", "CodeDiskFull")},
+	At: "cmd/internal/daemon storageIll", Do: []Op{Expr("at.Code == store.CodeDiskFull", "false")},
 	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
 }, {
 	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
