@@ -18,3 +18,13 @@ insert into record.command (submitter, key, input_sha256, batch_id)
 values (@submitter, @key, @input_sha256, @batch_id)
 on conflict (batch_id) do update
 set submitter = excluded.submitter, key = excluded.key, input_sha256 = excluded.input_sha256;
+
+-- name: KeepQueryCommand :one
+-- The first row of a key stays, and is returned.
+insert into record.query_command (submitter, key, input_sha256, query_id)
+values (@submitter, @key, @input_sha256, @query_id)
+on conflict (submitter, key) do update set key = excluded.key
+returning *;
+
+-- name: QueryCommand :one
+select * from record.query_command where submitter = @submitter and key = @key;

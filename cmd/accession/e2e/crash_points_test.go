@@ -55,6 +55,7 @@ var scenes = []pointScene{
 	{"drop/resume...", resumes},
 	{"drop/...", dropsAFile},
 	{"record/command/...", depositsOnce},
+	{"record/query-command/...", asksOnce},
 	{"record/upload/...", uploads},
 	{"record/profile/...", setsAProfile},
 	{"store/left/...", takesOver},

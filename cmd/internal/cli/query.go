@@ -87,6 +87,7 @@ shows it if it has more than 5 MiB. ` + "`accession query show`" + ` shows the o
 			return p.watchQuery(ctx, d, q.ID)
 		}),
 	}
+	c.Flags().StringVar(&w.Key, "idempotency-key", "", "the same `KEY` for every try of one query, which then is made once")
 	c.Flags().StringVar(&w.Submitter, "submitter", "", "`NAME` of who asks (default your user name)")
 	c.Flags().StringArrayVar(&w.Mail, "mail", nil, "mail the report to `ADDRESS`; may be repeated")
 	flags.Parsed(c, &w.Format, "format", "", "`FORMAT` of the report: "+flags.Joined(asked.Formats)+" (default text)", flags.Optional(flags.Among(asked.Formats...)))
@@ -98,7 +99,7 @@ func submitQuery(ctx context.Context, d door.Door, list *queries.List, w queries
 	if d.There == nil {
 		return queries.Submit(ctx, d.Here, list, w.Of(userName()))
 	}
-	return remote.Send[queries.Query](ctx, d.There, "query.submit", &operation.QuerySubmit{Name: list.Name(), Submitter: w.Submitter, Mail: w.Mail, Format: w.Format}, list.File())
+	return remote.Send[queries.Query](ctx, d.There, "query.submit", &operation.QuerySubmit{Name: list.Name(), Submitter: w.Submitter, Mail: w.Mail, Format: w.Format, Once: operation.Once{Key: w.Key}}, list.File())
 }
 
 func showOf(ctx context.Context, d door.Door, id domain.QueryID) (queries.Query, error) {

@@ -31,11 +31,14 @@ func (l *List) Resolve(ctx huma.Context) []error {
 // QuerySubmit asks about a list of identifiers, in turn.
 type QuerySubmit struct {
 	List
+	Once
 	Name      string   `query:"name" maxLength:"255" example:"shelf.txt" doc:"Name of the file of the list"`
 	Submitter string   `query:"submitter" maxLength:"256" doc:"Who asks; operators of all collections may name another user. Default: you"`
 	Mail      []string `query:"mail" maxItems:"100" doc:"Mail the report to these addresses; separated by commas"`
 	Format    string   `query:"format" enum:"text,csv,json" doc:"Format of the report; default text"`
 }
+
+func (q *QuerySubmit) prepare(op *Operation, c *Call) error { return q.command(op, c, "") }
 
 // QueryAnswer asks about a list of identifiers now.
 type QueryAnswer struct {
@@ -79,7 +82,7 @@ func queryOperations() []*Operation {
 	all := []*Operation{
 		row(Operation{Name: "query.submit", Method: http.MethodPost, Path: "/v1/queries", Summary: "Ask about a list of identifiers, in turn",
 			Need: access.See, On: OnInstallation, Write: true, File: true}, func(ctx context.Context, c *Call, in *QuerySubmit) (q queries.Query, err error) {
-			w := queries.Wishes{Submitter: in.Submitter, Mail: in.Mail, Format: in.Format}.Of(c.Caller.Name)
+			w := queries.Wishes{Submitter: in.Submitter, Mail: in.Mail, Format: in.Format, Key: in.Key}.Of(c.Caller.Name)
 			if w.Submitter != c.Caller.Name && !c.Caller.May(access.Act, "") {
 				return q, &app.Error{Kind: app.Forbidden, What: "ask for " + w.Submitter, Err: fmt.Errorf("you have no right to ask for another user"),
 					Hint: "leave submitter out; operators of all collections may name another user"}

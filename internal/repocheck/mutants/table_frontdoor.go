@@ -110,6 +110,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*Call).inSight", Do: []Op{Return("true")},
 	Package: e2e, Test: "TestUnknownInAFilter",
 }, {
+	Name: "the key of a query", Why: "a query whose answer was lost is made twice",
+	At: "cmd/internal/app/queries (*once).reserve", Do: []Op{Never("requested")},
+	Package: e2e, Test: "TestQueryUnderAKey",
+}, {
 	Name: "the password", Why: "any password signs in",
 	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
 	Package: "cmd/internal/app/people", Test: "TestPasswords",

@@ -43,7 +43,8 @@ func (q Query) Over() bool { return q.Status.Ended() }
 
 // Submit keeps a list in the object store and makes a query of it, which waits for its turn.
 // The list and the addresses of its mail are kept before the query is made: one of which
-// nothing is known after a crash has at most left these.
+// nothing is known after a crash has at most left these. Under the same idempotency key of the
+// submitter one query is made.
 func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err error) {
 	defer app.Explained(&err, "submit a query")
 	if err := w.check(a.Open.MailFrom); err != nil {
@@ -53,12 +54,16 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 	if err != nil {
 		return q, err
 	}
+	once, err := newOnce(ctx, a, l, w)
+	if err != nil {
+		return q, err
+	}
 	live, err := a.Open.Live(ctx)
-	if err == nil {
+	if err == nil && !once.requested() {
 		err = live.Room(ctx)
 	}
 	if err == nil {
-		err = intake.Admit(ctx, a.Open.DepositQueues, fair.QueueQuery, w.Submitter, false)
+		err = intake.Admit(ctx, a.Open.DepositQueues, fair.QueueQuery, w.Submitter, once.requested())
 	}
 	if err != nil {
 		return q, err
@@ -67,8 +72,11 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 	if err != nil {
 		return q, err
 	}
-	id, err := handler.Queries.ReserveQueryID(ctx)
+	id, err := once.reserve(ctx, handler)
 	if err != nil {
+		return q, err
+	}
+	if q, found, err := once.made(ctx, handler); found || err != nil {
 		return q, err
 	}
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
@@ -87,7 +95,10 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 	if errors.Is(err, eventstore.ErrUnknown) {
 		err = fmt.Errorf("the list may have become %s: look for it before you submit again: %w", id, err)
 	}
-	return of(res.State), err
+	if err != nil {
+		return once.overtaken(ctx, handler, err)
+	}
+	return of(res.State), nil
 }
 
 func of(q lookup.Query) Query {

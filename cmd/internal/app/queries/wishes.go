@@ -56,14 +56,19 @@ func mailBy(ctx context.Context, records *record.Records, key string) (*Mail, er
 	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError, DeliveredAt: d.DeliveredAt}, nil
 }
 
-// maxMail is the most addresses of a mail.
-const maxMail = 100
+const (
+	maxMail = 100 // addresses of a mail
+	maxKey  = 255 // bytes of an idempotency key
+)
 
 // Wishes say who submits a query, and what report they want of it.
 type Wishes struct {
 	Submitter string
 	Format    string   // of the report, "" = text
 	Mail      []string // the addresses to which it is mailed
+	// Key is the idempotency key: under one key of a submitter one query is made, however
+	// often it is requested. "" = each request makes one.
+	Key string
 }
 
 // Of returns the wishes of a user, unless they name another submitter.
@@ -79,6 +84,9 @@ func (w Wishes) check(from string) error {
 	}
 	if w.Submitter == "" || len(w.Submitter) > intake.MaxText || !text.Valid(w.Submitter) {
 		return &app.Error{Kind: app.Invalid, Err: errors.New("the submitter is empty, too long, or no text"), Hint: "name them with --submitter"}
+	}
+	if len(w.Key) > maxKey || !text.Valid(w.Key) || text.Line(w.Key) != w.Key {
+		return invalid("use a shorter one, of text on one line", "the idempotency key is no text, or has more than %d bytes", maxKey)
 	}
 	for _, to := range w.Mail {
 		if !profile.Address(to) || !notify.Recipient(to) {

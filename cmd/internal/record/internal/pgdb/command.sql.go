@@ -96,6 +96,61 @@ func (q *Queries) KeepCommand(ctx context.Context, arg KeepCommandParams) (Recor
 	return i, err
 }
 
+const keepQueryCommand = `-- name: KeepQueryCommand :one
+insert into record.query_command (submitter, key, input_sha256, query_id)
+values ($1, $2, $3, $4)
+on conflict (submitter, key) do update set key = excluded.key
+returning submitter, key, input_sha256, query_id, kept_at
+`
+
+type KeepQueryCommandParams struct {
+	Submitter   string `json:"submitter"`
+	Key         string `json:"key"`
+	InputSha256 string `json:"input_sha256"`
+	QueryID     string `json:"query_id"`
+}
+
+// The first row of a key stays, and is returned.
+func (q *Queries) KeepQueryCommand(ctx context.Context, arg KeepQueryCommandParams) (RecordQueryCommand, error) {
+	row := q.db.QueryRow(ctx, keepQueryCommand,
+		arg.Submitter,
+		arg.Key,
+		arg.InputSha256,
+		arg.QueryID,
+	)
+	var i RecordQueryCommand
+	err := row.Scan(
+		&i.Submitter,
+		&i.Key,
+		&i.InputSha256,
+		&i.QueryID,
+		&i.KeptAt,
+	)
+	return i, err
+}
+
+const queryCommand = `-- name: QueryCommand :one
+select submitter, key, input_sha256, query_id, kept_at from record.query_command where submitter = $1 and key = $2
+`
+
+type QueryCommandParams struct {
+	Submitter string `json:"submitter"`
+	Key       string `json:"key"`
+}
+
+func (q *Queries) QueryCommand(ctx context.Context, arg QueryCommandParams) (RecordQueryCommand, error) {
+	row := q.db.QueryRow(ctx, queryCommand, arg.Submitter, arg.Key)
+	var i RecordQueryCommand
+	err := row.Scan(
+		&i.Submitter,
+		&i.Key,
+		&i.InputSha256,
+		&i.QueryID,
+		&i.KeptAt,
+	)
+	return i, err
+}
+
 const restoreCommand = `-- name: RestoreCommand :exec
 insert into record.command (submitter, key, input_sha256, batch_id)
 values ($1, $2, $3, $4)

@@ -421,6 +421,20 @@ type RecordProfile struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per idempotency key of who asks, kept before the query is made. Whether the query was made, the live state and the log say.
+type RecordQueryCommand struct {
+	// Who asks; keys of others do not count.
+	Submitter string `json:"submitter"`
+	// The key that the request has, the same when it is repeated.
+	Key string `json:"key"`
+	// SHA-256 of what is asked, in hex: another query under the same key is refused.
+	InputSha256 string `json:"input_sha256"`
+	// The id that was reserved for the query.
+	QueryID string `json:"query_id"`
+	// When the key was first used.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per right: a user has a role in a collection, or in all of them.
 type RecordRight struct {
 	// The user.
