@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -134,4 +135,46 @@ func idsOf[T any](rows []T, id func(T) string) (ids []string) {
 		ids = append(ids, id(r))
 	}
 	return ids
+}
+
+// TestLongListsAreNotCounted: what a list has is counted up to a number, which costs no more
+// among a million, and what is asked for as a number is counted whole.
+func TestLongListsAreNotCounted(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	w, _, _ := story(t)
+	db := projected(t, w)
+	more := func(n int) { // copies of a row
+		t.Helper()
+		for _, table := range []string{"batch", "job"} {
+			var columns string
+			err := db.QueryRow(ctx, `select string_agg(column_name, ',') from information_schema.columns
+				where table_schema = 'accession' and table_name = $1 and is_generated = 'NEVER' and column_name <> 'id'`, table).Scan(&columns)
+			if err == nil {
+				_, err = db.Exec(ctx, fmt.Sprintf(`insert into accession.%[1]s (id, %[2]s) select 'copy' || n, %[2]s from (select * from accession.%[1]s limit 1) old,
+					generate_series((select count(*) + 1 from accession.%[1]s), $1) n`, table, columns), n)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for n, listed := range []bool{true, false} {
+		want := int64(query.MostCounted + n)
+		more(int(want))
+		for name, count := range map[string]struct {
+			listed func() (*int64, error)
+			total  func() (int64, error)
+		}{
+			"batches": {func() (*int64, error) { return query.ListedBatches(ctx, db, query.BatchFilter{}) }, func() (int64, error) { return query.TotalBatches(ctx, db, query.BatchFilter{}) }},
+			"jobs":    {func() (*int64, error) { return query.ListedJobs(ctx, db, query.JobFilter{}) }, func() (int64, error) { return query.TotalJobs(ctx, db, query.JobFilter{}) }},
+		} {
+			if got, err := count.listed(); err != nil || (got != nil) != listed || listed && *got != want {
+				t.Errorf("a list of %d %s: counted %v (%v)", want, name, got, err)
+			}
+			if got, err := count.total(); err != nil || got != want {
+				t.Errorf("%d %s: counted %d (%v)", want, name, got, err)
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -59,12 +60,35 @@ func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, err
 	return rows, wrap("list batches", err)
 }
 
-// TotalBatches counts the batches that a filter chooses; Before and Limit are ignored.
+// MostCounted is how many things of a list are counted: to count a million takes longer than
+// to read a page of them.
+const MostCounted = 10_000
+
+// counted returns what is counted up to [MostCounted], nil = there are more.
+func counted(count func(most int32) (int64, error)) (*int64, error) {
+	n, err := count(MostCounted + 1)
+	if err != nil || n > MostCounted {
+		return nil, err
+	}
+	return &n, nil
+}
+
+// ListedBatches counts the batches that a filter chooses, nil = more than [MostCounted];
+// Before and Limit are ignored.
+func ListedBatches(ctx context.Context, db Reader, f BatchFilter) (*int64, error) {
+	return counted(func(most int32) (int64, error) { return countBatches(ctx, db, f, most) })
+}
+
+// TotalBatches is ListedBatches for as many as there are.
 func TotalBatches(ctx context.Context, db Reader, f BatchFilter) (int64, error) {
+	return countBatches(ctx, db, f, math.MaxInt32)
+}
+
+func countBatches(ctx context.Context, db Reader, f BatchFilter, most int32) (int64, error) {
 	limited, collections, own := f.sees()
 	n, err := pgdb.New(db).CountListedBatches(ctx, pgdb.CountListedBatchesParams{
 		State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
-		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own, Most: most})
 	return n, wrap("count batches", err)
 }
 
@@ -87,12 +111,22 @@ func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
 	return rows, wrap("list jobs", err)
 }
 
-// TotalJobs counts the jobs that a filter chooses; After and Limit are ignored.
+// ListedJobs counts the jobs that a filter chooses, nil = more than [MostCounted]; After and
+// Limit are ignored.
+func ListedJobs(ctx context.Context, db Reader, f JobFilter) (*int64, error) {
+	return counted(func(most int32) (int64, error) { return countJobs(ctx, db, f, most) })
+}
+
+// TotalJobs is ListedJobs for as many as there are.
 func TotalJobs(ctx context.Context, db Reader, f JobFilter) (int64, error) {
+	return countJobs(ctx, db, f, math.MaxInt32)
+}
+
+func countJobs(ctx context.Context, db Reader, f JobFilter, most int32) (int64, error) {
 	limited, collections, own := f.sees()
 	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{
 		BatchID: string(f.Batch), State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
-		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own, Most: most})
 	return n, wrap("count jobs", err)
 }
 

@@ -33,7 +33,7 @@ func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor) (p Page[B
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
 	p = PageOf(limit, shown(ask(ctx, t, query.Batches, f), batchOf), domain.KindBatch, func(b BatchSummary) string { return b.ID })
-	p.Total = new(ask(ctx, t, query.TotalBatches, f))
+	p.Total = ask(ctx, t, query.ListedBatches, f)
 	return p, t.err
 }
 

@@ -35,7 +35,7 @@ func (a *App) Jobs(ctx context.Context, f JobFilter, from Cursor) (p Page[JobRow
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
 	p = PageOf(limit, ask(ctx, t, query.Jobs, f), domain.KindJob, func(j JobRow) string { return j.ID })
-	p.Total = new(ask(ctx, t, query.TotalJobs, f))
+	p.Total = ask(ctx, t, query.ListedJobs, f)
 	if t.err == nil && len(p.Items) == 0 {
 		t.err = a.knownIn(ctx, t, f.Batch, "")
 	}

@@ -12,7 +12,7 @@ import (
 
 const countListedBatches = `-- name: CountListedBatches :one
 
-select count(*) from accession.batch b
+select count(*) from (select from accession.batch b
 where b.version > 0 and ($1::text = '' or b.status = $1)
     and ($2::text = '' or b.profile_name = $2) and ($3::text = '' or b.collection = $3)
     and ($4::text = '' or b.submitter = $4) and ($5::text = '' or b.reason_code = $5)
@@ -20,6 +20,7 @@ where b.version > 0 and ($1::text = '' or b.status = $1)
     and ($7::timestamptz is null or b.submitted_at >= $7)
     and ($8::timestamptz is null or b.submitted_at < $8)
     and (not $9::boolean or b.collection = any($10::text[]) or $11::text <> '' and b.submitter = $11)
+    limit $12) counted
 `
 
 type CountListedBatchesParams struct {
@@ -34,9 +35,10 @@ type CountListedBatchesParams struct {
 	Limited     bool       `json:"limited"`
 	Collections []string   `json:"collections"`
 	Own         string     `json:"own"`
+	Most        int32      `json:"most"`
 }
 
-// How many rows a list would have without its bound.
+// How many rows a list would have without its bound, counted up to a number.
 func (q *Queries) CountListedBatches(ctx context.Context, arg CountListedBatchesParams) (int64, error) {
 	row := q.db.QueryRow(ctx, countListedBatches,
 		arg.State,
@@ -50,6 +52,7 @@ func (q *Queries) CountListedBatches(ctx context.Context, arg CountListedBatches
 		arg.Limited,
 		arg.Collections,
 		arg.Own,
+		arg.Most,
 	)
 	var count int64
 	err := row.Scan(&count)
@@ -57,7 +60,7 @@ func (q *Queries) CountListedBatches(ctx context.Context, arg CountListedBatches
 }
 
 const countListedJobs = `-- name: CountListedJobs :one
-select count(*) from accession.job
+select count(*) from (select from accession.job
 where ($1::text = '' or batch_id = $1) and ($2::text = '' or status = $2)
     and ($3::text = '' or profile_name = $3) and ($4::text = '' or collection = $4)
     and ($5::text = '' or submitter = $5) and ($6::text = '' or reason_code = $6)
@@ -65,6 +68,7 @@ where ($1::text = '' or batch_id = $1) and ($2::text = '' or status = $2)
     and ($8::timestamptz is null or created_at >= $8)
     and ($9::timestamptz is null or created_at < $9)
     and (not $10::boolean or collection = any($11::text[]) or $12::text <> '' and submitter = $12)
+    limit $13) counted
 `
 
 type CountListedJobsParams struct {
@@ -80,6 +84,7 @@ type CountListedJobsParams struct {
 	Limited     bool       `json:"limited"`
 	Collections []string   `json:"collections"`
 	Own         string     `json:"own"`
+	Most        int32      `json:"most"`
 }
 
 func (q *Queries) CountListedJobs(ctx context.Context, arg CountListedJobsParams) (int64, error) {
@@ -96,6 +101,7 @@ func (q *Queries) CountListedJobs(ctx context.Context, arg CountListedJobsParams
 		arg.Limited,
 		arg.Collections,
 		arg.Own,
+		arg.Most,
 	)
 	var count int64
 	err := row.Scan(&count)
