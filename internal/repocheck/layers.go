@@ -173,7 +173,7 @@ var Layers = []Layer{
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/operation", "cmd/internal/remote", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
-		TestMay:  []string{"projections/projtest"},
+		TestMay:  []string{"projections/projtest", "cmd/internal/drop", "cmd/internal/sweep"},
 	}, {
 		// What operators see of a process: it counts, and asks what it is handed.
 		Packages: []string{"cmd/internal/ops/..."},
