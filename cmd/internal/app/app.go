@@ -161,7 +161,7 @@ type Effects interface {
 	Resend(ctx context.Context, b domain.Batch) (Resend, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
-	// WorkFiles lists at most so many of a job's working files, and says whether there are more.
+	// WorkFiles lists a job's working files, up to a number of them, and says whether there are more.
 	WorkFiles(ctx context.Context, j domain.Job, most int) ([]store.WorkFile, bool, error)
 	// WorkDirs lists the working directories of jobs.
 	WorkDirs(ctx context.Context) ([]consistency.WorkDir, error)

@@ -14,8 +14,8 @@ type WorkFile struct {
 	Size int64  `json:"size"` // in bytes
 }
 
-// FilesOf returns the files of a job in the working directory by their names, at most so many,
-// and reports whether there are more. Without a directory the job has none.
+// FilesOf returns the files of a job in the working directory by their names, up to a number
+// of them, and reports whether there are more. Without a directory the job has none.
 func (w *Work) FilesOf(batch domain.BatchID, job domain.JobID, most int) (files []WorkFile, more bool, err error) {
 	dir, err := jobDir(batch, job)
 	if err != nil {

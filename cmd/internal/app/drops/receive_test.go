@@ -48,7 +48,7 @@ func TestClosedRoom(t *testing.T) {
 	for _, message := range []string{"", "until 18:00"} {
 		q := &queue{closed: message}
 		r := &Receiver{App: &app.App{Open: app.Resources{LiveState: q, DepositQueues: func(context.Context) (eventstore.DepositQueues, error) { return q, nil }, Drop: func(bool) (*drop.Folder, error) { return folder, nil }}}, Waiting: 1}
-		_, begun := r.Begin(t.Context(), app.Deposit{Submitter: "ana", Payload: "a.txt"}, Resumable{Owner: "ana", Size: 1})
+		_, _, begun := r.Begin(t.Context(), app.Deposit{Submitter: "ana", Payload: "a.txt"}, Resumable{Owner: "ana", Size: 1})
 		for name, err := range map[string]error{"a deposit": r.Room(t.Context(), "ana"), "a query": r.RoomForQuery(t.Context(), "ana"), "an upload": begun} {
 			fault, _ := errors.AsType[*app.Error](err)
 			closed := fault != nil && fault.Kind == app.IntakeClosed && fault.RetryAfter > 0 && strings.Contains(err.Error(), "until 18:00")
