@@ -85,6 +85,8 @@ type Resources struct {
 	SubmitterPermits int
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
 	Heap func(ctx context.Context) *standing.Heap
+	// WorkFiles lists a job's working files, at most limit, and says whether there are more.
+	WorkFiles func(ctx context.Context, j domain.Job, limit int) ([]store.WorkFile, bool, error)
 	// Timeouts returns how long attempts at files may take now.
 	Timeouts func(ctx context.Context) (Timeouts, error)
 }
@@ -161,8 +163,6 @@ type Effects interface {
 	Resend(ctx context.Context, b domain.Batch) (Resend, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
-	// WorkFiles lists a job's working files, up to a number of them, and says whether there are more.
-	WorkFiles(ctx context.Context, j domain.Job, most int) ([]store.WorkFile, bool, error)
 	// WorkDirs lists the working directories of jobs.
 	WorkDirs(ctx context.Context) ([]consistency.WorkDir, error)
 }

@@ -14,9 +14,9 @@ type WorkFile struct {
 	Size int64  `json:"size"` // in bytes
 }
 
-// FilesOf returns the files of a job in the working directory by their names, up to a number
-// of them, and reports whether there are more. Without a directory the job has none.
-func (w *Work) FilesOf(batch domain.BatchID, job domain.JobID, most int) (files []WorkFile, more bool, err error) {
+// FilesOf returns the files of a job in the working directory by their names, at most
+// limit, and reports whether there are more. Without a directory the job has none.
+func (w *Work) FilesOf(batch domain.BatchID, job domain.JobID, limit int) (files []WorkFile, more bool, err error) {
 	dir, err := jobDir(batch, job)
 	if err != nil {
 		return nil, false, err
@@ -28,7 +28,7 @@ func (w *Work) FilesOf(batch domain.BatchID, job domain.JobID, most int) (files 
 		if err != nil || d.IsDir() {
 			return err
 		}
-		if len(files) == most {
+		if len(files) == limit {
 			more = true
 			return fs.SkipAll
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWorkFiles: a job's own files are listed by name, at most so many.
+// TestWorkFiles: a job's own files are listed by name, up to a limit.
 func TestWorkFiles(t *testing.T) {
 	t.Parallel()
 	w, err := OpenWork(filepath.Join(t.TempDir(), "work"), "here")

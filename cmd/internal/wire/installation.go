@@ -185,7 +185,7 @@ func (in *Installation) Resources() app.Resources {
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},
 			{Name: app.ServerPostgres, URL: in.shown["postgres"]},
-		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: in.shownTimeouts}
+		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: in.shownTimeouts, WorkFiles: in.WorkFiles}
 }
 
 // unavailable is the error of a server that does not answer at its address.

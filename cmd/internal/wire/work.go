@@ -45,9 +45,9 @@ func (in *Installation) RemoveWork(ctx context.Context, j domain.Job) error {
 	return errors.Join(work.Remove(batch, j.ID), work.Close())
 }
 
-// WorkFiles implements app.Effects: in the directory that the job's profile names, or in that
-// of the installation.
-func (in *Installation) WorkFiles(ctx context.Context, j domain.Job, most int) (files []store.WorkFile, more bool, err error) {
+// WorkFiles lists the working files of a job: in the directory that its profile names, or in
+// that of the installation.
+func (in *Installation) WorkFiles(ctx context.Context, j domain.Job, limit int) (files []store.WorkFile, more bool, err error) {
 	profiles, err := in.profileSet(ctx)
 	if err != nil {
 		return nil, false, err
@@ -61,7 +61,7 @@ func (in *Installation) WorkFiles(ctx context.Context, j domain.Job, most int) (
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, work.Close()) }()
-	return work.FilesOf(j.Configuration.BatchID, j.ID, most)
+	return work.FilesOf(j.Configuration.BatchID, j.ID, limit)
 }
 
 // WorkDirs implements app.Effects: in every directory that a profile names, and in that

@@ -54,7 +54,7 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/wire (*setProfiles).fresh", Do: []Op{Never("read")},
 	Package: e2e, Test: "TestProfilesSetAtOnce",
 }, {
-	Name: "the reason of a profile that is set", Why: "a profile is changed and nobody knows why",
+	Name: "the reason of a profile that is set", Why: "a profile is changed and no record says why",
 	At: "cmd/internal/app/profiles reasoned", Do: []Op{Never("TrimSpace")},
 	Package: e2e, Test: "TestProfilesAreSet",
 }, {

@@ -23,8 +23,8 @@ const (
 	MaxFiles    = 1000      // working files
 )
 
-// WorkFile is a file that a job has in the working directory.
-type WorkFile = store.WorkFile
+// File is a working file.
+type File = store.WorkFile
 
 // Inside is what there is of a job.
 type Inside struct {
@@ -34,9 +34,9 @@ type Inside struct {
 	Version  int64           `json:"version"`
 	Metadata Metadata        `json:"metadata"`
 	// Manifest is what the job was made from, null = nothing of it is kept.
-	Manifest *Manifest  `json:"manifest"`
-	Files    []WorkFile `json:"working_files"` // with names below the directory of the job
-	More     bool       `json:"more_working_files"`
+	Manifest *Manifest `json:"manifest"`
+	Files    []File    `json:"working_files"` // with names below the directory of the job
+	More     bool      `json:"more_working_files"`
 	// Nodes are its nodes in ZooKeeper, below the root, by name: none once it was removed
 	// from the live state.
 	Nodes []Node `json:"nodes"`
@@ -85,7 +85,7 @@ func Into(ctx context.Context, a *app.App, id domain.JobID) (in Inside, err erro
 		return in, err
 	}
 	c, m := j.Configuration, j.Metadata
-	in = Inside{ID: id, Batch: c.BatchID, Status: j.State, Version: j.Version, Nodes: []Node{}, Files: []WorkFile{},
+	in = Inside{ID: id, Batch: c.BatchID, Status: j.State, Version: j.Version, Nodes: []Node{}, Files: []File{},
 		Metadata: Metadata{j.Identifiers.Primary, append([]string{}, j.Identifiers.LocalID...), m.ErcWhat, m.ErcWho, m.ErcWhen, m.ErcWhere}}
 	unknown := func(what string, err error) {
 		if err != nil {

@@ -41,7 +41,7 @@ func Write(w io.Writer, in look.Inside) {
 	fmt.Fprintln(w)
 	render.Rows(w, "no nodes in ZooKeeper", render.Row{"node", "data"}, in.Nodes, func(n look.Node) render.Row { return render.Row{n.Name, export.Line(n.Data)} })
 	fmt.Fprintln(w)
-	render.Rows(w, "no working files", render.Row{"working file", "bytes"}, in.Files, func(f look.WorkFile) render.Row { return render.Row{export.Line(f.Name), f.Size} })
+	render.Rows(w, "no working files", render.Row{"working file", "bytes"}, in.Files, func(f look.File) render.Row { return render.Row{export.Line(f.Name), f.Size} })
 	if in.More {
 		fmt.Fprintln(w, "and more")
 	}
