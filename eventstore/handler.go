@@ -23,8 +23,10 @@ type Handler struct {
 	Rings Rings
 	// Queries loads queries, nil = there are none.
 	Queries Queries
-	Clock   func() time.Time
-	NewID   func() string // a fresh command id (UUID)
+	// Profiles is needed to set profiles.
+	Profiles Profiles
+	Clock    func() time.Time
+	NewID    func() string // a fresh command id (UUID)
 	// Collection returns the collection of a profile; an unknown profile has none.
 	Collection func(profile string) string
 }
@@ -249,7 +251,7 @@ func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name s
 func (h *Handler) Profile(ctx context.Context, name string, to *domain.Profile, why string, among Token, m Meta) (Result[domain.Setting], error) {
 	m.profiles = &among
 	return h.changeSetting(ctx, "set", domain.SettingProfile, name, func(s domain.Setting) (domain.Decision, error) {
-		switch now, err := h.Live.ProfilesVersion(ctx); {
+		switch now, err := h.Profiles.ProfilesVersion(ctx); {
 		case err != nil:
 			return domain.Decision{}, err
 		case now != among:

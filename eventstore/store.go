@@ -133,8 +133,6 @@ type Live interface {
 	Job(ctx context.Context, id domain.JobID) (Loaded[domain.Job], error)
 	// Setting reads a setting. One that was never set has version 0 and token 0.
 	Setting(ctx context.Context, kind domain.HoldKind, name string) (Loaded[domain.Setting], error)
-	// ProfilesVersion returns a version that is another one after each change of a profile.
-	ProfilesVersion(ctx context.Context) (Token, error)
 	// Refs counts the jobs of a batch by sub-state, without listing them.
 	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
 	// BatchJobs lists the jobs in one sub-state, sorted.
@@ -146,6 +144,12 @@ type Live interface {
 
 	// Commit writes changes, and returns for each how it was written.
 	Commit(ctx context.Context, changes ...Change) ([]Committed, error)
+}
+
+// Profiles knows which profiles are set.
+type Profiles interface {
+	// ProfilesVersion returns a version that is another one after each change of a profile.
+	ProfilesVersion(ctx context.Context) (Token, error)
 }
 
 // Catalog lists the batches, reserves ids for new ones, and removes deleted ones.

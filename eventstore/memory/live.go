@@ -50,7 +50,7 @@ func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) 
 	return at, nil
 }
 
-// ProfilesVersion implements eventstore.Live.
+// ProfilesVersion implements eventstore.Profiles.
 func (s *Store) ProfilesVersion(ctx context.Context) (eventstore.Token, error) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

@@ -31,7 +31,8 @@ func NewKit(t testing.TB, s any) *Kit {
 // NewHandler returns a handler over a live state, and its catalog if it has one, with the system's clock and random command ids.
 func NewHandler(l eventstore.Live) *eventstore.Handler {
 	catalog, _ := l.(eventstore.Catalog)
-	return &eventstore.Handler{Live: l, Catalog: catalog, Clock: time.Now, NewID: rand.Text,
+	profiles, _ := l.(eventstore.Profiles)
+	return &eventstore.Handler{Live: l, Catalog: catalog, Profiles: profiles, Clock: time.Now, NewID: rand.Text,
 		Collection: func(profile string) string { return profile }}
 }
 

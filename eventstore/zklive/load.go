@@ -213,7 +213,7 @@ func (r *reader) SetProfiles(ctx context.Context) (set map[string]domain.Profile
 	return set, damaged, err
 }
 
-// ProfilesVersion implements eventstore.Live.
+// ProfilesVersion implements eventstore.Profiles.
 func (r *reader) ProfilesVersion(ctx context.Context) (eventstore.Token, error) {
 	stat, err := r.conn.Exists(ctx, r.root.Profiles())
 	if err != nil || stat == nil {

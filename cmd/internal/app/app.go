@@ -156,8 +156,6 @@ type Effects interface {
 	// Profiles returns the profiles as they are now, or while the live state is not open in
 	// this process those of the files.
 	Profiles() (*profile.Set, error)
-	// ProfilesNow reads the profiles, and does not return what was known before.
-	ProfilesNow(ctx context.Context) (*profile.Set, error)
 	// Resend prepares the report of a batch to be sent once more. The error is a
 	// *domain.Refused when the batch has no report or its profile no address.
 	Resend(ctx context.Context, b domain.Batch) (Resend, error)

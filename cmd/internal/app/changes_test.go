@@ -63,7 +63,6 @@ func (l memLive) Overview(ctx context.Context) (o eventstore.Overview, err error
 
 func (w *fakeLive) Live(context.Context) (Live, error)                   { return memLive{w.store}, nil }
 func (w *fakeLive) Handler(context.Context) (*eventstore.Handler, error) { return w.Kit.Handler, nil }
-func (w *fakeLive) ProfilesNow(context.Context) (*profile.Set, error)    { return w.profiles, nil }
 func (w *fakeLive) Profiles() (*profile.Set, error)                      { return w.profiles, nil }
 func (w *fakeLive) DB(context.Context) (query.DB, error)                 { return nil, errors.New("away") }
 func (w *fakeLive) Projected(context.Context, domain.Aggregate, int64) error {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ const maxFile = 1 << 20
 type Set struct {
 	byName map[string]Profile // those of files
 	now    Now                // nil = these are all
+	fresh  func(ctx context.Context) (*Set, error)
 }
 
 // Now returns the profiles as they are now. wanted is the name that is asked for, "" = none
@@ -29,8 +31,19 @@ func (s *Set) Has(name string) bool {
 	return has
 }
 
-// Changing returns the set that is, whenever it is asked, the one that now returns.
-func (s *Set) Changing(now Now) *Set { return &Set{byName: s.byName, now: now} }
+// Changing returns the set that is, whenever it is asked, the one that now returns; fresh reads
+// it anew.
+func (s *Set) Changing(now Now, fresh func(ctx context.Context) (*Set, error)) *Set {
+	return &Set{byName: s.byName, now: now, fresh: fresh}
+}
+
+// Fresh returns the profiles as they are, and not as they were a moment ago.
+func (s *Set) Fresh(ctx context.Context) (*Set, error) {
+	if s.fresh == nil {
+		return s, nil
+	}
+	return s.fresh(ctx)
+}
 
 // File returns the profile of a name that a file says, or a [*NotFoundError].
 func (s *Set) File(name string) (Profile, error) { return (&Set{byName: s.byName}).Get(name) }

@@ -57,7 +57,6 @@ type Installation struct {
 	profiles lazy[*profile.Set]
 	requests lazy[*fetch.Client]
 
-	setProfiles *setProfiles              // once profiles is open
 	profilesSet atomic.Int64              // how often this process has set a profile
 	setReader   atomic.Pointer[LiveState] // of the profiles that are set, nil = the live state is not open
 }
@@ -138,7 +137,7 @@ func (in *Installation) handler(ctx context.Context) (*eventstore.Handler, error
 	if err := openAll(ctx, into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Clock: crash.Now, NewID: newID,
+	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Profiles: live, Clock: crash.Now, NewID: newID,
 		Collection: func(name string) string {
 			p, err := profiles.Get(name)
 			if err != nil {

@@ -23,18 +23,6 @@ const (
 // Profiles implements app.Effects.
 func (in *Installation) Profiles() (*profile.Set, error) { return in.profileSet(context.Background()) }
 
-// ProfilesNow implements app.Effects.
-func (in *Installation) ProfilesNow(ctx context.Context) (*profile.Set, error) {
-	live, err := in.LiveState(ctx)
-	if err == nil {
-		_, err = in.profileSet(ctx)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return in.setProfiles.fresh(ctx, live)
-}
-
 // profileSet returns the profiles of the files, and once the live state is open in this
 // process what was set in their place. It changes by itself.
 func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
@@ -48,8 +36,7 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 				live := in.setReader.Load()
 				return live, live != nil
 			}}
-		in.setProfiles = set
-		return files.Changing(set.current), nil
+		return files.Changing(set.current, set.fresh), nil
 	})
 }
 
@@ -114,11 +101,13 @@ func (s *setProfiles) current(wanted string) (*profile.Set, error) {
 }
 
 // fresh reads which profiles were set, and returns them as they are then.
-func (s *setProfiles) fresh(ctx context.Context, live setReader) (*profile.Set, error) {
+func (s *setProfiles) fresh(ctx context.Context) (*profile.Set, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.read(ctx, live); err != nil {
-		return nil, err
+	if live, open := s.live(); open {
+		if err := s.read(ctx, live); err != nil {
+			return nil, err
+		}
 	}
 	return s.now, nil
 }

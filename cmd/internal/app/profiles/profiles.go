@@ -239,12 +239,16 @@ func among(ctx context.Context, a *app.App, do func(set *profile.Set, version ev
 	if err != nil {
 		return c, err
 	}
+	profiles, err := a.Open.Profiles()
+	if err != nil {
+		return c, err
+	}
 	for range tries {
-		version, err := handler.Live.ProfilesVersion(ctx)
+		version, err := handler.Profiles.ProfilesVersion(ctx)
 		if err != nil {
 			return c, err
 		}
-		set, err := a.Open.ProfilesNow(ctx)
+		set, err := profiles.Fresh(ctx)
 		if err != nil {
 			return c, err
 		}
