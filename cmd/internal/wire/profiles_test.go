@@ -46,7 +46,7 @@ func (w *setWorld) process() *profile.Set {
 		content: func(_ context.Context, at profileVersion) (profile.Profile, error) {
 			return profile.Profile{Name: at.name, Version: at.Version}, w.altered[at.Version]
 		}}
-	return files.Changing(s.current)
+	return files.Changing(s.current, nil)
 }
 
 // TestProfilesOfAProcess: what is set counts within a second; what cannot be read stays as it
