@@ -40,7 +40,7 @@ var frontDoor = []Mutant{{
 }, {
 	Name: "the version of all profiles in the write of one", Why: "two profiles that are set at once come to be, and both have one collection",
 	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Never("ProfilesVersion")},
-	Package: zklive, Test: "TestConformance/live/plain/profiles",
+	Package: zklive, Test: "TestConformance/live/profiles",
 }, {
 	Name: "the profiles that a change was compared with", Why: "two profiles of one collection are set at once",
 	At: "eventstore (*Handler).Profile", Do: []Op{Never("among")},
@@ -81,6 +81,34 @@ var frontDoor = []Mutant{{
 	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
 	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
 	Package: "projections", Test: "TestFilters",
+}, {
+	Name: "the closed intake, over HTTP", Why: "files are taken while administrators let none in",
+	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("intake.Admit(ctx, r.App.Open.DepositQueues, queue, user, false)", "error(nil)")},
+	Package: "cmd/internal/app/drops", Test: "TestClosedRoom",
+}, {
+	Name: "the closed intake, where a batch is made", Why: "the command line deposits while administrators let nothing in",
+	At: "cmd/internal/app (*App).Submit", Do: []Op{Expr("intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, sub.Submitter, d.ID != \"\")", "error(nil)")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
+	Name: "the closed intake, of the drop folder", Why: "what was accepted before the intake was closed is refused",
+	At: "cmd/internal/app/intake Admit", Do: []Op{Never("accepted")},
+	Package: "cmd/internal/app/intake", Test: "TestAdmit",
+}, {
+	Name: "the secrets of URLs inside a job", Why: "an operator reads the tokens of a depositor's URLs",
+	At: "cmd/internal/app/look text", Do: []Op{Expr("fetch.Redact(u)", "u")},
+	Package: "cmd/internal/app/look", Test: "TestHidden",
+}, {
+	Name: "the place of the working directory", Why: "the API tells where files are on a machine of the service",
+	At: "cmd/internal/app/look hidden", Do: []Op{Return("s", "ReplaceAll")},
+	Package: "cmd/internal/app/look", Test: "TestHidden",
+}, {
+	Name: "what a caller learns from a filter", Why: "a user finds out which collections of others there are",
+	At: "cmd/internal/operation (*Call).inSight", Do: []Op{Return("true")},
+	Package: e2e, Test: "TestUnknownInAFilter",
+}, {
+	Name: "the key of a query", Why: "a query whose answer was lost is made twice",
+	At: "cmd/internal/app/queries (*once).reserve", Do: []Op{Never("requested")},
+	Package: e2e, Test: "TestQueryUnderAKey",
 }, {
 	Name: "the password", Why: "any password signs in",
 	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},
