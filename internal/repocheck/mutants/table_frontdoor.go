@@ -47,7 +47,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestProfilesSetAtOnce",
 }, {
 	Name: "the profiles as they are now", Why: "a profile is compared with those of a second ago, and has the collection of another one",
-	At: "cmd/internal/wire (*setProfiles).fresh", Do: []Op{Never("read")},
+	At: "cmd/internal/wire (*setProfiles).fresh", Do: []Op{Never("open")},
 	Package: e2e, Test: "TestProfilesSetAtOnce",
 }, {
 	Name: "the reason of a profile that is set", Why: "a profile is changed and its history does not say why",
