@@ -40,7 +40,7 @@ var frontDoor = []Mutant{{
 }, {
 	Name: "the version of all profiles in the write of one", Why: "two profiles that are set at once come to be, and both have one collection",
 	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Never("ProfilesVersion")},
-	Package: zklive, Test: "TestConformance/live/profiles",
+	Package: zklive, Test: "TestConformance/live/plain/profiles",
 }, {
 	Name: "the profiles that a change was compared with", Why: "two profiles of one collection are set at once",
 	At: "eventstore (*Handler).Profile", Do: []Op{Never("among")},
