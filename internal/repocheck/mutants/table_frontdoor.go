@@ -107,7 +107,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestUnknownInAFilter",
 }, {
 	Name: "the key of a query", Why: "a query whose answer was lost is made twice",
-	At: "cmd/internal/app/queries (*once).reserve", Do: []Op{Never("requested")},
+	At: "cmd/internal/app/queries (*once).made", Do: []Op{Always("requested")},
 	Package: e2e, Test: "TestQueryUnderAKey",
 }, {
 	Name: "the password", Why: "any password signs in",

@@ -33,14 +33,14 @@ type Inside struct {
 	Status   domain.JobState `json:"status"`
 	Version  int64           `json:"version"`
 	Metadata Metadata        `json:"metadata"`
-	// Manifest is what the job was made from, null = nothing of it is kept.
-	Manifest *Manifest `json:"manifest"`
+	// Manifest is what the job was made from, absent = nothing of it is kept.
+	Manifest *Manifest `json:"manifest,omitempty"`
 	Files    []File    `json:"working_files"` // with names below the directory of the job
 	More     bool      `json:"more_working_files"`
 	// Nodes are its nodes in ZooKeeper, below the root, by name: none once it was removed
 	// from the live state.
 	Nodes []Node `json:"nodes"`
-	Lock  *Lock  `json:"lock"` // null = no worker has it
+	Lock  *Lock  `json:"lock,omitempty"` // absent = no worker has it
 	// Unknown says what could not be looked at, and why.
 	Unknown []string `json:"unknown,omitempty"`
 }
