@@ -248,7 +248,7 @@ func TestNoJobOvertakesAndOneCanAlwaysGo(t *testing.T) {
 
 // Versions follow the deposits, whichever manifest is read first: a job waits for an older
 // batch of its submitter that makes its jobs yet, and then for those of its object, though
-// their ids are higher. It does so for a bounded time, and nobody else waits.
+// their ids are higher. It does so for a bounded time, and no other submitter waits.
 // Shows: P17
 func TestOrderOfDeposits(t *testing.T) {
 	t.Parallel()
