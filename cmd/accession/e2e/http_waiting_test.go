@@ -14,15 +14,18 @@ import (
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
-// TestTenThousandDepositsWait: as many deposits of a user wait as may, without any setting.
-// One more is refused, by URL and as a file, of which nothing is asked for. Once one is done
-// there is room again.
+// TestManyDepositsWait has 200 deposits of one user wait.
 // Shows: P8
-func TestTenThousandDepositsWait(t *testing.T) {
+func TestManyDepositsWait(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "queue_concurrency=metadata=1")
+	depositsWait(t, 200, "waiting_limit=200")
+}
+
+// depositsWait: as many deposits of a user wait as may. One more is refused, by URL and as a
+// file, of which nothing is asked for. Once one is done there is room again.
+func depositsWait(t *testing.T, most int, settings ...string) {
+	in := newInstallation(t, append(settings, "queue_concurrency=metadata=1")...)
 	d, payload := in.door(), goodServer(t)+"/a.txt"
-	const most = 10_000
 	in.says(0, words("queue pause ingest --reason full"))
 	var all sync.WaitGroup
 	for range 50 {
