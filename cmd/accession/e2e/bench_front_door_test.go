@@ -275,10 +275,10 @@ func (in *installation) crowd(jobs int) {
 	copies("accession.job", "true", 1, jobs-1, about("id", id("jid", "n"), "batch_id", id("bid", "n/10"), "status", state("completed", "failed"), "manifest_row", "n % 10",
 		"primary_identifier", ark, "host", url, "created_at", "old.created_at - (1000000 - n) * interval '1 minute'")...)
 	copies("accession.job_transition", "to_status = 'completed'", 1, jobs-1, "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"))
-	copies("accession.file", "true", 1, jobs-1, about("raw_file_hash", "md5('a' || n) || md5('b' || n)", "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"), "source", id("jid", "n"), "seq", "1000 + n", "host", url)...)
+	copies("accession.file", "true", 1, jobs-1, about("raw_file_hash", "md5('a' || n) || md5('b' || n)", "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"), "source", id("jid", "n"), "seq", "1000 + n", "host", url, "path", "'part/letter' || n || '.txt'")...)
 	copies("accession.file_count", "id like 'jid%'", 1, jobs-1, "id", id("jid", "n"))
 	copies("accession.file_count", "id like 'bid%'", 10, jobs-1, "id", id("bid", "n/10"))
-	copies("record.object", "true", 1, jobs-1, "primary_identifier", ark, "collection", rare("'test'", "rare"), "erc_what", rare("'Letter ' || n", "rare"))
+	copies("record.object", "true", 1, jobs-1, "primary_identifier", ark, "collection", rare("'test'", "rare"), "erc_what", rare("'Letter ' || n % 1000", "rare"))
 	copies("record.object_version", "true", 1, jobs-1, "primary_identifier", ark, "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"), "submitter", user, "profile_name", rare("'test'", "rare"))
 	copies("record.object_file", "kind = 'producer'", 1, jobs-1, "primary_identifier", ark, "name", rare("'part/letter' || n || '.txt'", "part/rare.txt"), "sha256", "md5('a' || n) || md5('b' || n)")
 	_, err := in.db.Exec(in.t.Context(), "vacuum analyze")
