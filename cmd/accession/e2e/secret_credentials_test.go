@@ -66,7 +66,7 @@ func TestCredentialsAreSeenNowhere(t *testing.T) {
 		refused(401, d.ask(token, "GET", "/v1/self", ""))
 	}
 	refused(401, d.ask("", "GET", "/v1/self", "", by("ana", wrong)))
-	refused(401, d.ask("", "GET", "/v1/self", "", by("nobody", wrong)))
+	refused(401, d.ask("", "GET", "/v1/self", "", by("unknown", wrong)))
 	refused(401, d.ask("", "GET", "/v1/self", "", by("bob", ana)))
 	refused(200, d.ask(session.Token, "GET", "/v1/self", ""))
 

@@ -20,7 +20,7 @@ func TestHidden(t *testing.T) {
 		``:                            ``,
 		`no JSON ftp://u:hunter2@h/a`: `no JSON ftp://h/a`,
 		"\xffhttps://h/?hunter2":      "\uFFFDhttps://h/?...",
-		`"/work/place"`:               `"/work/place"`,
+		`"/data/place"`:               `"/data/place"`,
 	} {
 		if got := data(in); got != want || strings.Contains(got, "hunter2") {
 			t.Errorf("%q is shown as %q, want %q", in, got, want)
@@ -30,8 +30,8 @@ func TestHidden(t *testing.T) {
 	if got := text(line); strings.Contains(got, "hunter2") || !strings.Contains(got, " | sha-256 | 00 | 12 | | a.txt\n<file url='https://h/b?...'/>") {
 		t.Error(got)
 	}
-	c := domain.Configuration{BatchID: "bid0000000001", WorkingDir: "/srv/inner/work/bid0000000001/jid0000000002"}
-	if got := hidden(c, `{"working_dir":"/srv/inner/work/bid0000000001/jid0000000002","why":"write /srv/inner/work/x"}`); got != `{"working_dir":"bid0000000001/jid0000000002","why":"write x"}` {
+	c := domain.Configuration{BatchID: "bid0000000001", WorkingDir: "/srv/inner/jobs/bid0000000001/jid0000000002"}
+	if got := hidden(c, `{"working_dir":"/srv/inner/jobs/bid0000000001/jid0000000002","why":"write /srv/inner/jobs/x"}`); got != `{"working_dir":"bid0000000001/jid0000000002","why":"write x"}` {
 		t.Error(got)
 	}
 	if got := hidden(domain.Configuration{}, "/a/b"); got != "/a/b" {
