@@ -93,6 +93,14 @@ func newInstallation(t testing.TB, set ...string) *installation {
 		"fetch_connect_timeout=2s", "fetch_response_timeout=1s", "outbox_grace=500ms"}, set...)...)
 }
 
+// newPatient is [newInstallation] of one that waits for a slow server until the test ends: no
+// machine is too busy for it.
+func newPatient(t testing.TB, set ...string) *installation {
+	t.Helper()
+	return prepare(t, "attempts: 20, timeout: 1h", append([]string{"zookeeper_session_timeout=4s", "janitor_interval=300ms",
+		"fetch_response_timeout=30m", "fetch_manifest_timeout=1h", "outbox_grace=500ms"}, set...)...)
+}
+
 // forProcesses are the settings of an installation whose processes are killed.
 var forProcesses = []string{"zookeeper_session_timeout=1s", "janitor_interval=500ms", "log_format=json", "postgres_conns=4",
 	"max_processing_attempts=20"} // an attempt that a killed process made counts

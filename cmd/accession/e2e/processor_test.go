@@ -14,7 +14,7 @@ import (
 // once it says nothing; each reads a manifest that does not come.
 func TestProcessorWorkers(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "fetch_response_timeout=30m", "fetch_manifest_timeout=1h", "workers=batch-pending=8", "stop_grace=10ms")
+	in := newPatient(t, "workers=batch-pending=8", "stop_grace=10ms")
 	bad := newHolder(t, http.MethodGet, false)
 	in.says(0, words("processor stop metadata default --reason x"))
 	in.says(0, words("processor add metadata films --workers 1 --reason x"))

@@ -17,7 +17,7 @@ import (
 // Shows: P17
 func TestVersionsFollowTheOrderOfDeposits(t *testing.T) {
 	t.Parallel()
-	in := prepare(t, "attempts: 20, timeout: 1h", "fetch_response_timeout=30m", "fetch_manifest_timeout=1h", "janitor_interval=300ms", "outbox_grace=500ms") // no server is too slow
+	in := newPatient(t)
 	asked, answer := make(chan struct{}, 100), make(chan struct{})
 	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, isManifest := strings.CutSuffix(r.URL.Path, ".checkm")
