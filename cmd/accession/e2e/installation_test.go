@@ -170,10 +170,13 @@ func (in *installation) set(settings ...string) {
 	in.configure()
 }
 
-// configure prepares what follows from the settings.
+// configure prepares what follows from the settings, and closes what was opened by earlier ones.
 func (in *installation) configure() {
 	in.t.Helper()
 	var err error
+	if in.wired != nil {
+		in.must(in.wired.Close())
+	}
 	in.cfg, err = config.Load(config.Sources{Flags: in.settings})
 	in.must(err)
 	in.wired = wire.New(in.cfg, slog.New(slog.DiscardHandler))
