@@ -7,9 +7,11 @@ MAKEFLAGS     += --no-print-directory --no-builtin-rules --no-builtin-variables
 
 # go.mod names the toolchain. `auto` lets Go fetch it; an environment that says
 # `local` would ignore that line in silence. Flags from outside must not rewrite
-# go.mod either.
+# go.mod either. Without the path of the tree and without cgo, everything is compiled once:
+# what the build compiled is used by the tests, and in another clone.
 export GOTOOLCHAIN := auto
-export GOFLAGS     := -mod=readonly
+export GOFLAGS     := -mod=readonly -trimpath
+export CGO_ENABLED := 0
 
 # At its end each program with the race detector would wait a second for races of
 # what still runs; in the tests hundreds of them come to their end.
@@ -41,6 +43,8 @@ SOAK_TIME ?= 10m
 
 # Two packages at a time: at most two end-to-end tests run at once on two cores.
 GOTEST     := go test -p 2 -count=1 -timeout 45m
+# The race detector needs cgo, and no program that a test builds does.
+RACETEST   := CGO_ENABLED=1 $(GOTEST) -race -exec 'env CGO_ENABLED=0'
 WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
@@ -63,7 +67,7 @@ demo: setup build ## a deposit walks all the way through, and two depositors are
 
 build: ## build bin/accession, static, without cgo
 	@go version
-	CGO_ENABLED=0 go build -trimpath -ldflags '-X $(MODULE)/cmd/internal/cli.Version=$(VERSION)' -o $(BIN) ./cmd/accession
+	go build -ldflags '-X $(MODULE)/cmd/internal/cli.Version=$(VERSION)' -o $(BIN) ./cmd/accession
 
 ##@ Check
 .PHONY: test setup-test unit lint vet check-generated fmt
@@ -84,7 +88,7 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
 	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport
-	@$(WITH_STACK) $(GOTEST) -vet=off -race -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport
+	@$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport
 
 setup-test:
 	@deploy/setup/install.sh test
@@ -111,7 +115,7 @@ check-generated: $(SQLC) $(OAPI) ## fail when generated code is stale; the tree 
 
 repeat: setup-test build ## one package many times: make repeat PKG=./eventstore/zklive N=20 [RUN=TestClaim]
 	@test -n '$(PKG)' || { echo 'say which package: make repeat PKG=./eventstore/zklive N=20 [RUN=TestClaim]' >&2; exit 2; }
-	@$(WITH_STACK) $(GOTEST) -race -count=$(N) -run '$(RUN)' $(PKG)
+	@$(WITH_STACK) env $(RACETEST) -count=$(N) -run '$(RUN)' $(PKG)
 
 fuzz: ## every fuzz target for a while: make fuzz TIME=30s
 	@TIME=$(TIME) deploy/ci/fuzz.sh

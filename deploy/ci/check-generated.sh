@@ -10,8 +10,7 @@ mkdir "$dir/committed"
 tar -c --exclude=./.git --exclude=./bin --exclude=./.accession . | tar -x -C "$dir/committed"
 cp -R "$dir/committed" "$dir/generated"
 
-# Without the paths of the copy, and of cgo, what was compiled before is used again.
-CGO_ENABLED=0 make -C "$dir/generated" generate SQLC="$SQLC" ${OAPI:+OAPI="$OAPI"} GOFLAGS="${GOFLAGS:-} -trimpath" >"$dir/log" 2>&1 || {
+make -C "$dir/generated" generate SQLC="$SQLC" ${OAPI:+OAPI="$OAPI"} >"$dir/log" 2>&1 || {
 	cat "$dir/log" >&2
 	echo "generating failed: see above" >&2
 	exit 1
