@@ -21,6 +21,8 @@ var (
 	writePath = []string{"eventstore/relay", "eventstore/files"}
 	core      = join(domain, codec, writePath, []string{"eventstore", "projections", "projections/query", "projections/rebuild", "migrations"})
 	useCases  = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
+	// Open directories: listings as web servers make them.
+	discovery = []string{"cmd/internal/discover/..."}
 	edges     = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})
 
 	everything = []string{"..."}
@@ -99,6 +101,10 @@ var Layers = []Layer{
 		Packages: effects,
 		May:      domain,
 	}, {
+		// Finds the files of open directories.
+		Packages: discovery,
+		May:      join(domain, []string{"cmd/internal/fetch"}),
+	}, {
 		// Compares what the three servers hold, and mends it.
 		Packages: []string{"cmd/internal/consistency"},
 		May:      core,
@@ -115,7 +121,7 @@ var Layers = []Layer{
 		TestMay:  []string{"projections/projtest"},
 	}, {
 		Packages: []string{"cmd/internal/app/..."},
-		May:      join(core, effects, []string{"cmd/internal/answer", "cmd/internal/audit", "cmd/internal/consistency"}),
+		May:      join(core, effects, discovery, []string{"cmd/internal/answer", "cmd/internal/audit", "cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		// The use cases see ports, read models and effects, never a driver.

@@ -60,6 +60,9 @@ var Libraries = []Library{
 	{"golang.org/x/exp/slog", []string{"cmd/internal/httpapi/internal/tus"}, nil,
 		"BSD-3-Clause", "tusd takes its logger of this type, and is given a silent one: our own log has a line for each request."},
 
+	{"golang.org/x/net/html", []string{"cmd/internal/discover/listing"}, everything,
+		"BSD-3-Clause", "Reads listings of directories token by token, in the charset that their server names. Tests parse pages with it, as a browser does."},
+
 	{"golang.org/x/crypto", []string{"cmd/internal/app/people"}, nil,
 		"BSD-3-Clause", "argon2id, by which passwords are kept."},
 
@@ -94,8 +97,6 @@ var Libraries = []Library{
 		"BSD-3-Clause", "Processes, locks and signals of the private servers; such files carry a build tag."},
 
 	// Tests and generators.
-	{"golang.org/x/net/html", nil, everything,
-		"BSD-3-Clause", "Tests parse pages as a browser does."},
 	{"github.com/oapi-codegen/runtime", []string{"internal/testkit/apiclient"}, nil,
 		"Apache-2.0", "What the generated client of the tests writes its parameters with. The generator itself is a tool, outside go.mod."},
 	{"github.com/google/go-cmp", nil, everything,

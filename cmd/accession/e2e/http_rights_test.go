@@ -77,6 +77,7 @@ var requests = map[string]struct{ query, body string }{
 	"query.answer":       {"", "bid0000000001\n"},
 	"intake.close":       {"dry_run=true", `{"message":"until 18:00","reason":"to try it"}`},
 	"intake.open":        {"dry_run=true", `{"user":"eve","reason":"to try it"}`},
+	"discover.look":      {"profile=PROFILE&url=DIRECTORY", ""},
 }
 
 // nameOf returns the queue or user that an operation's path names.
@@ -97,7 +98,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	in := newInstallation(t, "drop_dir="+t.TempDir(), "queue_synchronous=1000")
 	in.profileOfRocks("")
 	stop := in.serveInProcess().stop
-	good := goodServer(t)
+	good, listed := goodServer(t), url.QueryEscape(directoryServer(t))
 	things := map[string]owned{
 		"of test":  in.firstOf(in.depositFor("test", "ana", good+"/batch.checkm", domain.TypeBatchManifest), "test"),
 		"of rocks": in.firstOf(in.depositFor("rocks", "bob", good+"/batch.checkm", domain.TypeBatchManifest), "rocks"),
@@ -123,7 +124,7 @@ func TestRightsOverHTTP(t *testing.T) {
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`
 				}
-				query := strings.ReplaceAll(more.query, "PROFILE", thing.profile)
+				query := strings.NewReplacer("PROFILE", thing.profile, "DIRECTORY", listed).Replace(more.query)
 				if op.Write && op.Need == access.Act {
 					query += "&dry_run=true"
 				}

@@ -35,6 +35,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/audit"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -87,6 +88,8 @@ type Resources struct {
 	Heap func(ctx context.Context) *standing.Heap
 	// WorkFiles lists a job's working files, at most limit, and says whether there are more.
 	WorkFiles func(ctx context.Context, j domain.Job, limit int) ([]store.WorkFile, bool, error)
+	// Requests opens the client for requests to servers of others.
+	Requests func(ctx context.Context) (*fetch.Client, error)
 	// Timeouts returns how long attempts at files may take now.
 	Timeouts func(ctx context.Context) (Timeouts, error)
 }

@@ -40,7 +40,7 @@ func (p *program) over(do func(ctx context.Context, d door.Door, args []string) 
 			}
 			return do(ctx, door.Door{There: there}, args)
 		}
-		a, closing := run.Open(cfg, domain.UserActor(userName()), p.quiet(cfg.Config))
+		a, closing := run.Open(cfg, domain.UserActor(userName()), Version, p.quiet(cfg.Config))
 		defer func() {
 			if closed := closing(); err == nil {
 				err = closed

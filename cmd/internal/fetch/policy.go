@@ -82,6 +82,16 @@ func closed(s string, p netip.Prefix) error {
 	return nil
 }
 
+// PolicyOf returns the policy of what a profile says: a rate of 0 is any rate there.
+func PolicyOf(allow []string, timeout time.Duration, minRate int64) (Policy, error) {
+	p, err := ParsePolicy(allow)
+	p.Timeout, p.MinRate = timeout, minRate
+	if minRate == 0 {
+		p.MinRate = -1
+	}
+	return p, err
+}
+
 // ParsePolicy parses an allow list. The error names every entry that is wrong.
 func ParsePolicy(entries []string) (Policy, error) {
 	var p Policy

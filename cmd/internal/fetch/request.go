@@ -14,10 +14,12 @@ type Info struct {
 	Modified time.Time // zero = it does not say
 	ETag     string    // as it stands in the answer, "" = none
 	FinalURL string    // where redirects led, redacted
+	// ContentType is the type of the body as the server names it, "" = it does not.
+	ContentType string
 }
 
 func infoOf(resp *http.Response) Info {
-	i := Info{Size: resp.ContentLength, ETag: resp.Header.Get("ETag"), FinalURL: Redact(resp.Request.URL.String())}
+	i := Info{Size: resp.ContentLength, ETag: resp.Header.Get("ETag"), FinalURL: Redact(resp.Request.URL.String()), ContentType: resp.Header.Get("Content-Type")}
 	if t, err := http.ParseTime(resp.Header.Get("Last-Modified")); err == nil {
 		i.Modified = t.UTC()
 	}

@@ -15,9 +15,10 @@ import (
 
 // Open returns the use cases, asked for by one actor. Servers are opened when a use
 // case needs them; closing ends all connections.
-func Open(cfg config.Resolved, actor domain.Actor, log *slog.Logger) (a *app.App, closing func() error) {
+func Open(cfg config.Resolved, actor domain.Actor, version string, log *slog.Logger) (a *app.App, closing func() error) {
 	wire.TuneMemory() // a rebuild and a replay read the whole log
 	in := wire.New(cfg, log)
+	in.Version = version
 	return &app.App{Open: in.Resources(), Actor: actor}, in.Close
 }
 

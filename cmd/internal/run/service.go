@@ -41,6 +41,7 @@ const (
 func (s *Service) Run(ctx context.Context) (err error) {
 	wire.TuneMemory()
 	in := wire.New(s.Config, s.Log, s.Roles...)
+	in.Version = s.Version
 	defer func() { err = errors.Join(err, in.Close()) }()
 	status, err := s.status(ctx, in)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 	}{
 		{RoleHTTP, "http", func() (runner, error) { return s.answers(ctx, in) }, nil},
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
-		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx, s.Version) }, nil},
+		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
 		{RoleDaemons, "originals", func() (runner, error) { return in.Originals(ctx) }, nil},
@@ -114,7 +115,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 
 // answers opens the listener for people and programs.
 func (s *Service) answers(ctx context.Context, in *wire.Installation) (runner, error) {
-	l, err := in.HTTP(ctx, s.Version)
+	l, err := in.HTTP(ctx)
 	if err == nil && s.Answering != nil {
 		s.Answering(l.Address())
 	}

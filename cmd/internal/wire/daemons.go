@@ -26,9 +26,8 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// Daemons returns the runner of the consumer daemons with all that they need. version
-// is sent to the servers that payloads are fetched from.
-func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Runner, error) {
+// Daemons returns the runner of the consumer daemons with all that they need.
+func (in *Installation) Daemons(ctx context.Context) (*daemon.Runner, error) {
 	c := daemon.Config{
 		Installation: in.cfg.Instance, Log: in.log, Meter: in.metrics, Workers: in.cfg.Workers, Mail: in.mailer(),
 		Grace: in.cfg.StopGrace, RetryDelay: in.cfg.RetryDelay, RetryMaxDelay: in.cfg.RetryMaxDelay,
@@ -39,9 +38,8 @@ func (in *Installation) Daemons(ctx context.Context, version string) (*daemon.Ru
 	var live *LiveState
 	var profiles *profile.Set
 	var pool *pgxpool.Pool
-	client := func(ctx context.Context) (*fetch.Client, error) { return in.client(ctx, version) }
 	err := openAll(ctx, into(&live, in.LiveState), into(&c.Handler, in.Handler), into(&c.Files, in.FileHandler), into(&profiles, in.profileSet),
-		into(&pool, in.Pool), into(&c.Objects, in.Uploads), into(&c.Work, in.Work), into(&c.Fetch, client))
+		into(&pool, in.Pool), into(&c.Objects, in.Uploads), into(&c.Work, in.Work), into(&c.Fetch, in.client))
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +128,9 @@ func (in *Installation) Resend(ctx context.Context, b domain.Batch) (app.Resend,
 // noToken matches characters of a version that a User-Agent cannot have.
 var noToken = regexp.MustCompile(`[^A-Za-z0-9.+_-]`)
 
-func (in *Installation) client(ctx context.Context, version string) (*fetch.Client, error) {
+func (in *Installation) client(ctx context.Context) (*fetch.Client, error) {
 	return in.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
-		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(version, "-"),
+		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(in.Version, "-"),
 			Connect: in.cfg.FetchConnectTimeout, ResponseHeader: in.cfg.FetchResponseTimeout,
 			Head: in.cfg.FetchHeadTimeout, Exchange: in.cfg.FetchCallbackTimeout})
 	})

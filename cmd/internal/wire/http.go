@@ -10,7 +10,7 @@ import (
 )
 
 // HTTP returns what answers people and programs; it listens already.
-func (in *Installation) HTTP(ctx context.Context, version string) (*httpapi.Listener, error) {
+func (in *Installation) HTTP(ctx context.Context) (*httpapi.Listener, error) {
 	pool, err := in.Pool(ctx)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func (in *Installation) HTTP(ctx context.Context, version string) (*httpapi.List
 	if err != nil {
 		return nil, err
 	}
-	s := &httpapi.Server{Open: in.Resources(), People: &people.People{Records: record.New(pool)}, Version: version, Log: in.log.With("role", "http"),
+	s := &httpapi.Server{Open: in.Resources(), People: &people.People{Records: record.New(pool)}, Version: in.Version, Log: in.log.With("role", "http"),
 		Proxies: proxies, Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
 	l, err := s.Listen(ctx, in.cfg.ListenHTTP)
 	if err != nil {

@@ -38,6 +38,8 @@ type Installation struct {
 	from  map[string]string // their origins
 	log   *slog.Logger
 	roles []string
+	// Version is that of the program, which servers of others are told.
+	Version string
 
 	metrics   *ops.Metrics
 	restoring bool           // see Restorer
@@ -184,7 +186,7 @@ func (in *Installation) Resources() app.Resources {
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},
 			{Name: app.ServerPostgres, URL: in.shown["postgres"]},
-		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: in.shownTimeouts, WorkFiles: in.WorkFiles}
+		}, SubmitterPermits: in.cfg.SubmitterPermits, Timeouts: in.shownTimeouts, WorkFiles: in.WorkFiles, Requests: in.client}
 }
 
 // unavailable is the error of a server that does not answer at its address.

@@ -15,13 +15,9 @@ import (
 
 // ClientOf returns the client for requests, with the policy of the profile.
 func (s *Source) ClientOf(p profile.Profile) (*fetch.Client, error) {
-	policy, err := fetch.ParsePolicy(p.Fetch.Allow)
+	policy, err := fetch.PolicyOf(p.Fetch.Allow, time.Duration(p.Fetch.Timeout), int64(p.Fetch.MinRate))
 	if err != nil {
 		return nil, reason.System(reason.CodeProfileBroken, "profile %s: %v", p.Name, err)
-	}
-	policy.Timeout, policy.MinRate = time.Duration(p.Fetch.Timeout), int64(p.Fetch.MinRate)
-	if p.Fetch.MinRate == 0 {
-		policy.MinRate = -1 // 0 means any rate in a profile, and the default in a policy
 	}
 	return s.Client.With(policy), nil
 }

@@ -69,7 +69,7 @@ func newDemo(ctx context.Context, o Options) (d *demo, err error) {
 	if err := d.configure(); err != nil {
 		return d, err
 	}
-	a, closing := run.Open(d.cfg, "user/demo", slog.New(slog.DiscardHandler))
+	a, closing := run.Open(d.cfg, "user/demo", d.Version, slog.New(slog.DiscardHandler))
 	d.app, d.closing = a, append(d.closing, closing)
 	done, err := tables.Migrate(ctx, a, false)
 	if err != nil {
