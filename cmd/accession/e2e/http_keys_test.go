@@ -161,6 +161,12 @@ func TestFrontDoor(t *testing.T) {
 		t.Errorf("%v %s", a.header, a.Detail)
 	}
 	upload("a letter\n", "").is(d, 429, app.Full)
+	if d.ask(ana, "POST", "/v1/submissions", deposit, "Idempotency-Key: waiting 0").into(d, &again); again.Batch != waiting[0].Batch {
+		t.Errorf("%s, then %s when there is no more room", waiting[0].Batch, again.Batch)
+	}
+	if upload("a letter\n", "&title=Letter", digest, "Idempotency-Key: two").into(d, &resent); resent.ID != sent.ID {
+		t.Errorf("%s, then %s when there is no more room", sent.ID, resent.ID)
+	}
 	in.says(0, []string{"queue", "resume", "ingest"})
 	for _, w := range waiting {
 		in.rest(w.Batch)

@@ -38,9 +38,33 @@ func (c *closedDoor) deposits(key string) map[string]answer {
 	return all
 }
 
+// keyed requests one deposit or query of each kind under a key of its own, and returns their ids.
+func (c *closedDoor) keyed() map[string]string {
+	c.in.t.Helper()
+	ids := map[string]string{}
+	for name, a := range map[string]answer{
+		"submissions": c.ask(c.ana, "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q,"type":"file"}`, c.url), "Idempotency-Key: a submission"),
+		"uploads":     c.send(c.ana, "POST", "/v1/uploads?profile=test&type=file&name=keyed.txt", strings.NewReader("x"), "Idempotency-Key: an upload"),
+		"synchronous": c.send(c.ana, "POST", "/v1/uploads/synchronous?profile=test&type=file&name=at-once.txt", strings.NewReader("x"), "Idempotency-Key: at once"),
+		"resumable":   c.begins(c.ana, 8, tusMetadata("profile=test", "filename=keyed.txt", "type=file"), "Idempotency-Key: in pieces"),
+		"queries":     c.ask(c.bob, "POST", "/v1/queries", "ark:/99999/fk4x\n", "Idempotency-Key: a query"),
+	} {
+		var made struct{ ID string }
+		if ids[name] = a.header.Get("Location"); ids[name] == "" {
+			a.into(c.door, &made)
+			ids[name] = made.ID
+		}
+		if a.status >= 300 {
+			c.in.t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	return ids
+}
+
 // TestIntakeClosed: while administrators have closed the intake, in every process every way
 // to deposit answers with their message, for one user or for all. What was accepted before
-// goes on, and it is open again after that.
+// goes on, and is answered as it was when it is requested again under its key; and it is open
+// again after that.
 // Shows: P1 P12
 func TestIntakeClosed(t *testing.T) {
 	t.Parallel()
@@ -54,10 +78,11 @@ func TestIntakeClosed(t *testing.T) {
 	c.door = in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
 	in.says(0, words("drop stop --reason before"))
 	before := in.droppedBy("ana", "before.txt", "accepted before", "test")
-	upload := c.begins(c.ana, 3, tusMetadata("profile=test", "filename=begun.txt", "type=file")).header.Get("Location")
+	begun := c.begins(c.ana, 3, tusMetadata("profile=test", "filename=begun.txt", "type=file")).header.Get("Location")
 	var first app.Submitted
 	again := fmt.Sprintf(`{"profile":"test","url":%q,"type":"file"}`, c.url)
 	c.ask(c.ana, "POST", "/v1/submissions", again, "Idempotency-Key: one").into(c.door, &first)
+	repeated := c.keyed()
 
 	// An operator may not; a message and a reason are needed; a try changes nothing.
 	const closing = `{"message":"closed until 18:00","reason":"upgrade"}`
@@ -83,6 +108,16 @@ func TestIntakeClosed(t *testing.T) {
 		a := c.ask(c.bob, "POST", "/v1/queries", "ark:/99999/fk4x\n")
 		return a.status == 503 && a.Code == string(app.IntakeClosed)
 	})
+	for name, id := range c.keyed() {
+		if id != repeated[name] || id == "" {
+			t.Errorf("%s: %q, then %q while the intake is closed", name, repeated[name], id)
+		}
+	}
+	upload := func(name, key string) answer {
+		return c.send(c.ana, "POST", "/v1/uploads?profile=test&type=file&name="+name, strings.NewReader("x"), "Idempotency-Key: "+key)
+	}
+	upload("other.txt", "an upload").is(c.door, 422, app.KeyReused)
+	upload("other.txt", "another upload").is(c.door, 503, app.IntakeClosed)
 	c.post(c.bob, "/servlet/deposit", field{name: "operation", value: "doQueryUpload"}, field{"fname", "10.5555/x\n", "q.txt"}).is(c.door, 503, app.IntakeClosed)
 	for _, line := range []string{"submit --profile test --submitter ana " + list, "submit --profile test --submitter ana --sync " + list, "submit --profile test --submitter ana --drop " + list, "query submit " + list} {
 		in.says(12, words(line), "closed until 18:00", "try again in 5m")
@@ -101,7 +136,7 @@ func TestIntakeClosed(t *testing.T) {
 	// What was accepted goes on: in the drop folder, in pieces, and as a batch.
 	in.says(0, words("drop start --reason now"))
 	in.rest(in.transferred(before)[0])
-	if a := c.piece(c.ana, upload, 0, "abc"); a.status != 204 {
+	if a := c.piece(c.ana, begun, 0, "abc"); a.status != 204 {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	in.rest(first.Batch)

@@ -149,7 +149,7 @@ func (e *Exchange) deposit(f *form) error {
 		return err
 	}
 	ctx, r := e.R.Context(), e.receiver()
-	if err := r.Room(ctx, d.Submitter); err != nil {
+	if err := r.Room(ctx, d.Submitter, ""); err != nil {
 		return err
 	}
 	operation.SetRateLimit(e.W.Header(), r.Limit())
@@ -174,7 +174,7 @@ func (e *Exchange) ask(f *form) error {
 		return &app.Error{Kind: app.Forbidden, What: "submit a query", Err: errors.New("the answer is about all collections, in which you have no right to see"), Hint: "an administrator gives rights: `accession user grant`"}
 	}
 	ctx, r := e.R.Context(), e.receiver()
-	if err := r.RoomForQuery(ctx, e.caller.Name); err != nil {
+	if err := r.RoomForQuery(ctx, e.caller.Name, ""); err != nil {
 		return err
 	}
 	operation.SetRateLimit(e.W.Header(), r.Limit())
@@ -226,7 +226,7 @@ func atOnce(e *Exchange) error {
 		return err
 	}
 	ctx, r, head := e.R.Context(), e.receiver(), &head{}
-	if err := r.Room(ctx, d.Submitter); err != nil {
+	if err := r.Room(ctx, d.Submitter, ""); err != nil {
 		return err
 	}
 	operation.SetRateLimit(e.W.Header(), r.Limit())

@@ -105,7 +105,7 @@ func (m *merritt) room(user string) error {
 		return nil
 	}
 	r := m.e.receiver()
-	if err := r.Room(m.e.R.Context(), user); err != nil {
+	if err := r.Room(m.e.R.Context(), user, ""); err != nil {
 		return err
 	}
 	operation.SetRateLimit(m.e.W.Header(), r.Limit())

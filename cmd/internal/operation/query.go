@@ -88,7 +88,7 @@ func queryOperations() []*Operation {
 					Hint: "leave submitter out; operators of all collections may name another user"}
 			}
 			r := &drops.Receiver{App: c.App, Waiting: c.App.Open.WaitingLimit}
-			if err := r.RoomForQuery(ctx, w.Submitter); err != nil {
+			if err := r.RoomForQuery(ctx, w.Submitter, w.Key); err != nil {
 				return q, err
 			}
 			c.limit = r.Limit()

@@ -97,10 +97,9 @@ func submissions() []*Operation {
 				return app.Submitted{}, invalid("url=%q is no http or https URL; POST /v1/uploads takes files", d.Payload)
 			}
 			r := &drops.Receiver{App: c.App, Waiting: c.App.Open.WaitingLimit}
-			if err := r.Room(ctx, d.Submitter); err != nil {
+			if err := c.room(ctx, r, d.Submitter, d.Key); err != nil {
 				return app.Submitted{}, err
 			}
-			c.limit = r.Limit()
 			return c.App.Submit(ctx, d)
 		}),
 	}

@@ -78,7 +78,7 @@ func (u *Upload) prepare(op *Operation, c *Call) error { return u.command(op, c,
 
 // receive returns the deposit that the file will be, the SHA-256 that it must have, and who
 // takes it; the error is why nothing of it is read.
-func (u *Upload) receive(ctx context.Context, c *Call) (r *drops.Receiver, d app.Deposit, sum string, err error) {
+func (u *Upload) receive(c *Call) (r *drops.Receiver, d app.Deposit, sum string, err error) {
 	if d, err = u.deposit(c); err != nil {
 		return nil, d, "", err
 	}
@@ -87,11 +87,15 @@ func (u *Upload) receive(ctx context.Context, c *Call) (r *drops.Receiver, d app
 	}
 	d.Payload, d.Key, d.Digest = u.Name, u.Key, u.About.Digest
 	r = &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
-	if err = r.Check(d); err == nil {
-		err = r.Room(ctx, d.Submitter)
-	}
+	return r, d, sum, r.Check(d)
+}
+
+// room refuses a deposit for which there is no room; key is the idempotency key under which it
+// may have been submitted before.
+func (c *Call) room(ctx context.Context, r *drops.Receiver, user, key string) error {
+	err := r.Room(ctx, user, key)
 	c.limit = r.Limit()
-	return r, d, sum, err
+	return err
 }
 
 // UploadID names an upload.
@@ -108,15 +112,24 @@ type UploadShow struct {
 func uploads() []*Operation {
 	accept := row(Operation{Name: "upload.create", Method: http.MethodPost, Path: "/v1/uploads", Summary: "Deposit a file, which is the body of the request",
 		Need: access.Deposit, On: OnCollection, Write: true, File: true, Later: true}, func(ctx context.Context, c *Call, in *Upload) (s drops.Shown, err error) {
-		r, d, sum, err := in.receive(ctx, c)
+		r, d, sum, err := in.receive(c)
 		if err != nil {
+			return s, err
+		}
+		if s, found, err := r.Accepted(ctx, d); found || err != nil {
+			return s, err
+		}
+		if err := c.room(ctx, r, d.Submitter, ""); err != nil {
 			return s, err
 		}
 		return r.Accept(ctx, d, in.body, sum)
 	})
 	atOnce := row(Operation{Name: "upload.synchronous", Method: http.MethodPost, Path: "/v1/uploads/synchronous", Summary: "Deposit a file that waits in no queue: it runs at once, or is refused",
 		Need: access.Deposit, On: OnCollection, Write: true, File: true, Later: true}, func(ctx context.Context, c *Call, in *Upload) (s app.Submitted, err error) {
-		r, d, sum, err := in.receive(ctx, c)
+		r, d, sum, err := in.receive(c)
+		if err == nil {
+			err = c.room(ctx, r, d.Submitter, d.Key)
+		}
 		if err != nil {
 			return s, err
 		}

@@ -2,6 +2,9 @@ package record
 
 import (
 	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 )
@@ -12,6 +15,15 @@ type Upload struct {
 	Key         string
 	InputSHA256 string // of what the depositor says of it
 	Deposit     string // the id that it has in the drop folder
+}
+
+// Upload returns what was kept under the key of a submitter.
+func (r *Records) Upload(ctx context.Context, submitter, key string) (u Upload, found bool, err error) {
+	row, err := r.q.Upload(ctx, pgdb.UploadParams{Submitter: submitter, KeySha256: KeySHA256(key)})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return u, false, nil
+	}
+	return Upload{submitter, key, row.InputSha256, row.DepositID}, err == nil, wrap(err, "find the key", key)
 }
 
 // KeepUpload keeps an upload before its file is, unless its key is known: what was kept

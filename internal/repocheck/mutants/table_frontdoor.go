@@ -86,6 +86,18 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("intake.Admit(ctx, r.App.Open.DepositQueues, queue, user, false)", "error(nil)")},
 	Package: "cmd/internal/app/drops", Test: "TestClosedRoom",
 }, {
+	Name: "the key of a deposit before its room", Why: "a deposit that was accepted is refused when it is requested again while the intake is closed",
+	At: "cmd/internal/app/drops (*Receiver).Room", Do: []Op{Expr("key != \"\"", "false")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
+	Name: "the key of a query before its room", Why: "a query that was accepted is refused when it is requested again while the intake is closed",
+	At: "cmd/internal/app/drops (*Receiver).RoomForQuery", Do: []Op{Expr("key != \"\"", "false")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
+	Name: "the key of an upload before its room", Why: "an upload that was accepted is refused when it is sent again while the intake is closed",
+	At: "cmd/internal/app/drops (*Receiver).Accepted", Do: []Op{Expr("d.Key == \"\"", "true")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
 	Name: "the closed intake, where a batch is made", Why: "the command line deposits while administrators let nothing in",
 	At: "cmd/internal/app (*App).Submit", Do: []Op{Expr("intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, sub.Submitter, d.ID != \"\")", "error(nil)")},
 	Package: e2e, Test: "TestIntakeClosed",

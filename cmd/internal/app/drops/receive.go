@@ -44,9 +44,19 @@ func (r *Receiver) Limit() access.Limit { return r.limit }
 
 // Room refuses, with an error of kind Full, a further deposit of a user of whom too many
 // wait, in the drop folder and the deposit queue together. While the intake is closed it refuses
-// every one, with an error of kind IntakeClosed.
-func (r *Receiver) Room(ctx context.Context, user string) (err error) {
+// every one, with an error of kind IntakeClosed. One that was requested before under its
+// idempotency key has its room; "" = it has no key.
+func (r *Receiver) Room(ctx context.Context, user, key string) (err error) {
 	defer app.Explained(&err, "deposit")
+	if key != "" {
+		records, err := r.App.Open.Records(ctx)
+		if err != nil {
+			return err
+		}
+		if _, known, err := records.Command(ctx, user, key); known || err != nil {
+			return err
+		}
+	}
 	folder, err := r.App.Open.Drop(false)
 	if err != nil {
 		return err
@@ -70,9 +80,19 @@ func came(folder *drop.Folder, user, owner string) (int, error) {
 }
 
 // RoomForQuery refuses, with an error of kind Full, a further query of a user of whom too
-// many wait.
-func (r *Receiver) RoomForQuery(ctx context.Context, user string) (err error) {
+// many wait. One that was requested before under its idempotency key has its room; "" = it has
+// no key.
+func (r *Receiver) RoomForQuery(ctx context.Context, user, key string) (err error) {
 	defer app.Explained(&err, "submit a query")
+	if key != "" {
+		records, err := r.App.Open.Records(ctx)
+		if err != nil {
+			return err
+		}
+		if _, known, err := records.QueryCommand(ctx, user, key); known || err != nil {
+			return err
+		}
+	}
 	return r.room(ctx, fair.QueueQuery, user, 0, "queries")
 }
 
@@ -131,9 +151,7 @@ func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, su
 	defer app.Explained(&err, "upload")
 	kept := described(r.App, d)
 	if d.Key != "" {
-		said := kept
-		said.User = "" // another account may repeat it for the submitter
-		if kept.ID, err = r.keep(ctx, kept, said); err != nil {
+		if kept.ID, err = r.keep(ctx, kept, saidOf(kept)); err != nil {
 			return s, err
 		}
 		if s, err = Show(ctx, r.App, kept.ID, d.Submitter); err == nil {
@@ -154,29 +172,73 @@ func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, su
 	return stateOf(got), err
 }
 
+// Accepted returns what became of the file that was accepted before under the key of a deposit,
+// and reports whether there is one: it needs no room, and nothing of it is read again.
+func (r *Receiver) Accepted(ctx context.Context, d app.Deposit) (s Shown, found bool, err error) {
+	defer app.Explained(&err, "upload")
+	if d.Key == "" {
+		return s, false, nil
+	}
+	kept := described(r.App, d)
+	records, want, err := r.requested(ctx, kept, saidOf(kept))
+	if err != nil {
+		return s, false, err
+	}
+	got, found, err := records.Upload(ctx, d.Submitter, d.Key)
+	if err == nil && found {
+		err = same(want, got)
+	}
+	if err != nil || !found {
+		return s, false, err
+	}
+	s, err = Show(ctx, r.App, got.Deposit, d.Submitter)
+	if known, ok := errors.AsType[*app.Error](err); ok && known.Kind == app.NotFound {
+		return s, false, nil
+	}
+	return s, err == nil, err
+}
+
+// saidOf returns what must be the same when the key of an upload is.
+func saidOf(d drop.Deposit) drop.Deposit {
+	d.User = "" // another account may repeat it for the submitter
+	return d
+}
+
 // keep returns the id that the deposit under its key has; said is what must be the same when
 // the key is.
 func (r *Receiver) keep(ctx context.Context, d drop.Deposit, said any) (string, error) {
-	id, err := drop.NewID()
+	records, want, err := r.requested(ctx, d, said)
+	if err == nil {
+		want.Deposit, err = drop.NewID()
+	}
 	if err != nil {
 		return "", err
 	}
-	records, err := r.App.Open.Records(ctx)
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(said)
-	if err != nil {
-		return "", err
-	}
-	digest := sha256.Sum256(text)
-	want := record.Upload{Submitter: d.Submitter, Key: d.Key, InputSHA256: hex.EncodeToString(digest[:]), Deposit: id}
 	got, err := records.KeepUpload(ctx, want)
-	if err == nil && got.InputSHA256 != want.InputSHA256 {
-		err = &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q was used for another upload, %s", d.Key, got.Deposit),
-			Hint: "nothing was taken: repeat the upload as it was, or give this one a key of its own"}
+	if err == nil {
+		err = same(want, got)
 	}
 	return got.Deposit, err
+}
+
+// requested returns what is kept of an upload under its key, but for the id, and where.
+func (r *Receiver) requested(ctx context.Context, d drop.Deposit, said any) (*record.Records, record.Upload, error) {
+	records, err := r.App.Open.Records(ctx)
+	if err != nil {
+		return nil, record.Upload{}, err
+	}
+	text, err := json.Marshal(said)
+	digest := sha256.Sum256(text)
+	return records, record.Upload{Submitter: d.Submitter, Key: d.Key, InputSHA256: hex.EncodeToString(digest[:])}, err
+}
+
+// same refuses an upload under the key of another one.
+func same(want, got record.Upload) error {
+	if got.InputSHA256 == want.InputSHA256 {
+		return nil
+	}
+	return &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q was used for another upload, %s", want.Key, got.Deposit),
+		Hint: "nothing was taken: repeat the upload as it was, or give this one a key of its own"}
 }
 
 // AcceptLate takes a file of a name into the drop folder, of which the rest is known only

@@ -49,7 +49,7 @@ func TestClosedRoom(t *testing.T) {
 		q := &queue{closed: message}
 		r := &Receiver{App: &app.App{Open: app.Resources{LiveState: q, DepositQueues: func(context.Context) (eventstore.DepositQueues, error) { return q, nil }, Drop: func(bool) (*drop.Folder, error) { return folder, nil }}}, Waiting: 1}
 		_, _, begun := r.Begin(t.Context(), app.Deposit{Submitter: "ana", Payload: "a.txt"}, Resumable{Owner: "ana", Size: 1})
-		for name, err := range map[string]error{"a deposit": r.Room(t.Context(), "ana"), "a query": r.RoomForQuery(t.Context(), "ana"), "an upload": begun} {
+		for name, err := range map[string]error{"a deposit": r.Room(t.Context(), "ana", ""), "a query": r.RoomForQuery(t.Context(), "ana", ""), "an upload": begun} {
 			fault, _ := errors.AsType[*app.Error](err)
 			closed := fault != nil && fault.Kind == app.IntakeClosed && fault.RetryAfter > 0 && strings.Contains(err.Error(), "until 18:00")
 			if closed != (message != "") {
@@ -91,7 +91,7 @@ func TestRoom(t *testing.T) {
 	} {
 		q := &queue{of: map[string]int{c.user: c.queued}}
 		r := &Receiver{App: &app.App{Open: app.Resources{LiveState: q, DepositQueues: func(context.Context) (eventstore.DepositQueues, error) { return q, nil }, Drop: func(bool) (*drop.Folder, error) { return folder, nil }}}, Waiting: c.limit}
-		err := r.Room(t.Context(), c.user)
+		err := r.Room(t.Context(), c.user, "")
 		fault, _ := errors.AsType[*app.Error](err)
 		beyond, _ := errors.AsType[*access.Exceeded](err)
 		if c.full != (err != nil) || c.full && (fault == nil || fault.Kind != app.Full || fault.RetryAfter != time.Minute || beyond == nil || beyond.Limit != r.Limit()) {

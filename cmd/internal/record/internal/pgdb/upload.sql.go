@@ -41,3 +41,25 @@ func (q *Queries) KeepUpload(ctx context.Context, arg KeepUploadParams) (RecordU
 	)
 	return i, err
 }
+
+const upload = `-- name: Upload :one
+select submitter, key_sha256, input_sha256, deposit_id, kept_at from record.upload where submitter = $1 and key_sha256 = $2
+`
+
+type UploadParams struct {
+	Submitter string `json:"submitter"`
+	KeySha256 string `json:"key_sha256"`
+}
+
+func (q *Queries) Upload(ctx context.Context, arg UploadParams) (RecordUpload, error) {
+	row := q.db.QueryRow(ctx, upload, arg.Submitter, arg.KeySha256)
+	var i RecordUpload
+	err := row.Scan(
+		&i.Submitter,
+		&i.KeySha256,
+		&i.InputSha256,
+		&i.DepositID,
+		&i.KeptAt,
+	)
+	return i, err
+}
