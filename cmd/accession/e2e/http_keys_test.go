@@ -309,7 +309,8 @@ func TestUploadKilledAtEachStep(t *testing.T) {
 	o.sound()
 }
 
-// TestUploadsAtOnce: requests under one key at the same moment accept one file.
+// TestUploadsAtOnce: requests under one key at the same moment accept one file, and begin one
+// upload.
 // Shows: P1
 func TestUploadsAtOnce(t *testing.T) {
 	t.Parallel()
@@ -330,8 +331,23 @@ func TestUploadsAtOnce(t *testing.T) {
 			t.Errorf("%s and %s", first, id)
 		}
 	}
+	// Those of an empty file, which is whole as soon as it is begun, are all answered with the
+	// same upload.
+	empty := make(chan answer, 16)
+	for range cap(empty) {
+		all.Go(func() {
+			empty <- d.begins("ana depositor/test", 0, tusMetadata("profile=test", "filename=empty.txt"), "Idempotency-Key: empty")
+		})
+	}
+	all.Wait()
+	at := (<-empty).header.Get("Location")
+	for range cap(empty) - 1 {
+		if a := <-empty; a.status != 201 || a.header.Get("Location") != at || at == "" {
+			t.Errorf("%d %v %s, want %s", a.status, a.header, a.body, at)
+		}
+	}
 	kept, err := os.ReadDir(filepath.Join(in.cfg.DropDir, "user-ana"))
-	if err != nil || len(kept) != 1 || !strings.HasPrefix(first, "/v1/uploads/") {
+	if err != nil || len(kept) != 2 || !strings.HasPrefix(first, "/v1/uploads/") {
 		t.Errorf("%s: %v (%v)", first, kept, err)
 	}
 	if left, err := os.ReadDir(filepath.Join(in.cfg.DropDir, "aside")); err != nil || len(left) != 0 {

@@ -109,6 +109,14 @@ func (f *Folder) Resumable(owner, id string) (r Resumable, err error) {
 	if !IsID(id) || f == nil {
 		return r, ErrNotFound
 	}
+	r, err = f.resumable(owner, id)
+	if errors.Is(err, fs.ErrNotExist) { // it was finished or cancelled between the two looks
+		r, err = f.resumable(owner, id)
+	}
+	return r, err
+}
+
+func (f *Folder) resumable(owner, id string) (r Resumable, err error) {
 	at := Resumable{Owner: owner, ID: id}.dir()
 	data, err := f.root.ReadFile(at + "/" + uploadIn)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -30,6 +30,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/drops (*Receiver).Begin", Do: []Op{Skip("begun")},
 	Package: e2e, Test: "TestResumableBegunOnce",
 }, {
+	Name: "the lock of an empty upload", Why: "of two requests that begin an empty file under one key, one is answered with an error",
+	At: "cmd/internal/httpapi/internal/tus (*upload).FinishUpload", Do: []Op{Never("locked")},
+	Package: e2e, Test: "TestUploadsAtOnce",
+}, {
 	Name: "the id of a deposit that is begun under a key", Why: "a client that asks again after its upload is forgotten deposits its file twice",
 	At: "cmd/internal/drop (*Folder).named", Do: []Op{Expr("r.Becomes", `""`)},
 	Package: e2e, Test: "TestResumableBegunOnce",

@@ -69,11 +69,27 @@ func (u *upload) GetInfo(context.Context) (handler.FileInfo, error) {
 	return info, nil
 }
 
+// fresh looks again at an upload that this request begins, once it is locked: another request
+// under its key may have sent bytes, or finished it.
+func (u *upload) fresh() (err error) {
+	if u.x.route != begins {
+		return nil
+	}
+	on := u.on()
+	if u.u, err = drops.Resume(u.x.call.App, u.x.call.Caller.Name, u.u.ID); err != nil {
+		err = u.x.ended(u.x.route, on, err)
+	}
+	return err
+}
+
 // WriteChunk implements handler.Upload. What it has written when it returns is on disk.
 // Of an upload that was begun before, the first bytes that come with the request once more are
 // left out: the client goes on behind what has come.
 func (u *upload) WriteChunk(_ context.Context, _ int64, piece io.Reader) (int64, error) {
-	if u.again {
+	if err := u.fresh(); err != nil {
+		return 0, err
+	}
+	if u.again || u.x.route == begins && u.u.Offset > 0 {
 		return u.u.Offset, nil
 	}
 	if err := operation.MayResume(u.x.call, u.u); err != nil {
@@ -95,11 +111,24 @@ func (u *upload) WriteChunk(_ context.Context, _ int64, piece io.Reader) (int64,
 var tooMuch error = &app.Error{Kind: app.Invalid, What: "upload", Err: errors.New("more bytes came than Upload-Length says: the upload is cancelled"), Hint: "begin another one"}
 
 // FinishUpload implements handler.Upload.
-func (u *upload) FinishUpload(context.Context) error {
+func (u *upload) FinishUpload(ctx context.Context) error {
 	if u.x.err != nil { // tusd asks for it also after an error
 		return u.x.err
 	}
-	if u.again && u.u.Finished {
+	if !u.x.locked { // tusd finishes an empty upload as soon as it is begun
+		l := &lock{of: u.x.server.locks, id: u.u.ID}
+		ctx, cancel := context.WithTimeout(ctx, lockTime)
+		defer cancel()
+		if err := l.Lock(ctx, func() {}); err != nil {
+			return err
+		}
+		defer l.Unlock() //nolint:errcheck // it returns none
+	}
+	if err := u.fresh(); err != nil {
+		return err
+	}
+	if u.u.Finished {
+		u.x.about(u.u)
 		return nil
 	}
 	err := operation.MayResume(u.x.call, u.u)
@@ -149,7 +178,7 @@ func (l *lock) Lock(ctx context.Context, leave func()) error {
 	for {
 		release, err := drops.LockResumable(x.call.App, x.call.Caller.Name, l.id)
 		if err == nil {
-			l.release = release
+			l.release, x.locked = release, true
 			l.of.mu.Lock()
 			l.of.held[l.id] = leave
 			l.of.mu.Unlock()

@@ -61,6 +61,8 @@ type Server struct {
 	// Refuse answers with an error, one of Ended. Reject answers with a status, and why.
 	Refuse func(w http.ResponseWriter, r *http.Request, err error)
 	Reject func(w http.ResponseWriter, r *http.Request, status int, why string)
+
+	locks *locker
 }
 
 // Handler answers the requests of one route.
@@ -74,7 +76,8 @@ func (s *Server) Handlers() (map[string]Handler, error) {
 	composer := handler.NewStoreComposer()
 	composer.UseCore(uploads)
 	composer.UseTerminater(uploads)
-	composer.UseLocker(&locker{held: map[string]func(){}})
+	s.locks = &locker{held: map[string]func(){}}
+	composer.UseLocker(s.locks)
 	tusd, err := handler.NewUnroutedHandler(handler.Config{
 		StoreComposer: composer, MaxSize: s.Most, BasePath: Path, DisableDownload: true, DisableConcatenation: true,
 		Cors: &handler.CorsConfig{Disable: true}, Logger: quiet,
@@ -149,6 +152,7 @@ type exchange struct {
 	answer http.Header
 	body   io.Reader
 	read   int64 // bytes of the body
+	locked bool  // the upload is
 	err    error // to answer with
 }
 
