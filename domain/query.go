@@ -58,7 +58,8 @@ type QueryDelivery struct {
 // QueryReceived is the data of query.received.
 type QueryReceived struct {
 	QueryMove
-	Request asked.Request `json:"request"`
+	Request   asked.Request `json:"request"`
+	KeySHA256 string        `json:"key_sha256,omitempty"` // of the idempotency key
 }
 
 // QueryGrabbed is the data of query.grabbed.

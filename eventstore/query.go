@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/lookup"
 )
@@ -29,9 +28,13 @@ type Queries interface {
 
 var queryKind = kind[lookup.Query]{lookup.Evolve, func(c *Change, t *Transition[lookup.Query]) { c.Query = t }}
 
-// ReceiveQuery makes a query, which waits for its turn in the queue of queries.
-func (h *Handler) ReceiveQuery(ctx context.Context, id domain.QueryID, request asked.Request, m Meta) (Result[lookup.Query], error) {
-	return h.queryWithTicket(ctx, id, request.Submitter, func(t domain.Ticket) lookup.Command { return lookup.Receive{Request: request, Ticket: t} }, m)
+// ReceiveQuery makes a query, which waits for its turn in the queue of queries; it gets its
+// ticket there.
+func (h *Handler) ReceiveQuery(ctx context.Context, id domain.QueryID, c lookup.Receive, m Meta) (Result[lookup.Query], error) {
+	return h.queryWithTicket(ctx, id, c.Request.Submitter, func(t domain.Ticket) lookup.Command {
+		c.Ticket = t
+		return c
+	}, m)
 }
 
 // queryWithTicket decides and commits a command by which a query joins its queue.

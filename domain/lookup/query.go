@@ -58,8 +58,9 @@ type Command interface{ event() domain.EventType }
 type (
 	// Receive makes the query (Q1).
 	Receive struct {
-		Request asked.Request
-		Ticket  domain.Ticket
+		Request   asked.Request
+		KeySHA256 string // of the idempotency key, "" = none
+		Ticket    domain.Ticket
 	}
 	// Grab takes the query out of its queue, so that it runs (Q2).
 	Grab struct {
@@ -123,7 +124,7 @@ func Decide(q Query, cmd Command) (domain.Decision, error) {
 			return q.refuse(cmd, domain.CodeEmptyListing, "its list asks for nothing")
 		}
 		m.Ticket = &c.Ticket
-		data = &domain.QueryReceived{QueryMove: m, Request: c.Request}
+		data = &domain.QueryReceived{QueryMove: m, Request: c.Request, KeySHA256: c.KeySHA256}
 	case Grab:
 		if w := q.Ticket; w == nil || c.Ticket.Queue != w.Queue || c.Ticket.User != w.User || c.Ticket.Turn < 1 || c.Ticket.Turn != c.Ring.Turn {
 			return q.refuse(cmd, domain.CodeNotWaiting, "it does not wait there")

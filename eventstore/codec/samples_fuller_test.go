@@ -11,7 +11,18 @@ import (
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), keyed()}
+}
+
+// keyed returns the samples of the twelfth generation, in which queries have idempotency keys.
+func keyed() []domain.Recorded {
+	all := profiled()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.QueryReceived); ok {
+			d.KeySHA256 = sampleDigest
+		}
+	}
+	return all
 }
 
 // mailed returns the samples of the tenth generation, in which reports of queries are mailed.

@@ -32,7 +32,7 @@ func (k *Kit) Ask(all string) map[domain.QueryID]string {
 	for _, name := range strings.Fields(all) {
 		id := must[domain.QueryID](k)(k.Store.ReserveQueryID(k.Context()))
 		request := asked.Request{Submitter: strings.TrimRight(name, "0123456789"), ListURL: "store:" + name, Size: 9, Lines: 2}
-		must[eventstore.Result[lookup.Query]](k)(k.Handler.ReceiveQuery(k.Context(), id, request, Operator()))
+		must[eventstore.Result[lookup.Query]](k)(k.Handler.ReceiveQuery(k.Context(), id, lookup.Receive{Request: request}, Operator()))
 		names[id] = name
 	}
 	return names

@@ -18,6 +18,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
@@ -204,7 +205,7 @@ func (k *walker) rings() {
 func (k *walker) queries() {
 	ctx, h := k.Context(), storetest.NewRingKit(k.T, patient{k.store}).Handler
 	id := must(k.store.ReserveQueryID(ctx))(k)
-	want := must(h.ReceiveQuery(ctx, id, asked.Request{Submitter: "ana", ListURL: "store:queries/list.txt", Size: 9, Lines: 1}, storetest.Operator()))(k).State
+	want := must(h.ReceiveQuery(ctx, id, lookup.Receive{Request: asked.Request{Submitter: "ana", ListURL: "store:queries/list.txt", Size: 9, Lines: 1}}, storetest.Operator()))(k).State
 	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
 	k.must(err)
 	defer conn.Close()

@@ -27,4 +27,15 @@ on conflict (submitter, key) do update set key = excluded.key
 returning *;
 
 -- name: QueryCommand :one
-select * from record.query_command where submitter = @submitter and key = @key;
+-- The key stands there as it is, or by its digest; the first query counts.
+select * from record.query_command where submitter = @submitter and key = any(@keys::text[])
+order by query_id limit 1;
+
+-- name: CommandsOfQueries :many
+select * from record.query_command where query_id = any(@query_ids::text[]);
+
+-- name: RestoreQueryCommand :exec
+insert into record.query_command (submitter, key, input_sha256, query_id)
+values (@submitter, @key, @input_sha256, @query_id)
+on conflict (query_id) do update
+set submitter = excluded.submitter, key = excluded.key, input_sha256 = excluded.input_sha256;

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,13 +14,25 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// asksOnce lets a query under an idempotency key die at a point, and repeats it.
+// asksOnce lets a query under an idempotency key die at a point, or the repair that makes lost
+// keys again, and repeats it.
 func asksOnce(o *crashInstallation, point string) {
 	o.n++
 	list := filepath.Join(o.t.TempDir(), "list-"+o.number()+".txt")
 	o.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
 	submit := []string{"query", "submit", "--submitter", "ana", "--idempotency-key", "query " + o.number(), list}
-	o.dies(point, nil, submit...)
+	if strings.HasPrefix(point, "record/query-command/restore/") {
+		o.run(submit...)
+		o.exec("delete from record.query_command")
+		repair := []string{"verify", "--repair", "--yes", "--wait", "1s"}
+		o.dies(point, nil, repair...)
+		_, _ = o.command(repair...).CombinedOutput() // its exit code is for what was found before
+		if o.count("select count(*) from record.query_command where key like 'sha256:%'") == 0 {
+			o.t.Errorf("no key was made again after a death at %s", point)
+		}
+	} else {
+		o.dies(point, nil, submit...)
+	}
 	first, _, _ := strings.Cut(o.says(0, submit), " ")
 	if again, _, _ := strings.Cut(o.says(0, submit), " "); again != first || first == "" {
 		o.t.Errorf("died at %s: the query is %s, and then %s", point, first, again)
@@ -27,12 +40,13 @@ func asksOnce(o *crashInstallation, point string) {
 }
 
 // TestQueryUnderAKeyKilledAtEachStep: a query under an idempotency key dies at each step of
-// its submission. The same request finds the query, or makes it: there is one.
+// its submission, or the repair of its key. The same request finds the query, or makes it: there is one.
 // Shows: P1 P2
 func TestQueryUnderAKeyKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	o := newCrashInstallation(t, nil)
-	points := []string{"zklive/ids/reserve/after", "record/query-command/keep/before", "record/query-command/keep/after", "store/put/rename/after", "zklive/deliver/multi/before", "zklive/deliver/multi/after"}
+	points := []string{"zklive/ids/reserve/after", "record/query-command/keep/before", "record/query-command/keep/after", "store/put/rename/after", "zklive/deliver/multi/before", "zklive/deliver/multi/after",
+		"record/query-command/restore/before", "record/query-command/restore/after"}
 	for _, point := range points {
 		asksOnce(o, point)
 	}
@@ -56,7 +70,7 @@ func TestQueryUnderAKeyKilledAtEachStep(t *testing.T) {
 // Shows: P1
 func TestQueryUnderAKey(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	in := newInstallation(t, "mail_from=archive@example.org")
 	s := in.serveInProcess()
 	list := filepath.Join(t.TempDir(), "list.txt")
 	in.must(os.WriteFile(list, []byte("local:none\n"), 0o600))
@@ -78,6 +92,23 @@ func TestQueryUnderAKey(t *testing.T) {
 		}
 	}
 	first := got[0].ID
+	// The records are an older copy: the key comes back from the outbox or the log, also that of
+	// a query with mail, whose addresses no event has.
+	mailed := queries.Wishes{Submitter: "ana", Key: "with mail", Mail: []string{"ana@example.org"}}
+	byMail, err := ask(mailed)
+	in.must(err)
+	in.exec("delete from record.query_command")
+	_, err = in.app.Repair(in.ctx(), app.VerifyOptions{Wait: time.Second})
+	in.must(err)
+	for id, w := range map[domain.QueryID]queries.Wishes{first: {Submitter: "ana", Key: "k"}, byMail.ID: mailed} {
+		if q, err := ask(w); err != nil || q.ID != id {
+			t.Errorf("under the key that was made again: %s, %v; want %s", q.ID, err, id)
+		}
+		w.Format = "csv"
+		if _, err := ask(w); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the key %q was used for another query, %s", w.Key, id)) {
+			t.Errorf("another query under the key: %v", err)
+		}
+	}
 	in.says(0, words("query show --watch "+string(first)), "answered")
 	s.stop()
 	in.cfg.Retention = time.Millisecond
@@ -102,7 +133,7 @@ func TestQueryUnderAKey(t *testing.T) {
 		t.Errorf("%s, then %s", one.ID, two.ID)
 	}
 	d.ask("cy reader/*", "POST", "/v1/queries?name=a.txt", "local:other\n", "Idempotency-Key: one").is(d, 422, app.KeyReused)
-	if n := in.count("select count(*) from record.query_command"); n != 3 {
+	if n := in.count("select count(*) from record.query_command"); n != 4 {
 		t.Errorf("%d keys are kept", n)
 	}
 	in.agree()

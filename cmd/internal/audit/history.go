@@ -18,12 +18,14 @@ type History struct {
 	jobs  map[domain.JobID]*version
 	names map[string]string // of profiles and submitters, each once
 	keys  map[ofKey]record.Command
-	set   map[string]domain.Profile // what profiles are set to
+	// queries are the keys of queries, set what profiles are set to.
+	queries map[ofKey]record.QueryCommand
+	set     map[string]domain.Profile
 }
 
 // NewHistory returns an empty history.
 func NewHistory() *History {
-	return &History{jobs: map[domain.JobID]*version{}, names: map[string]string{}, keys: map[ofKey]record.Command{}, set: map[string]domain.Profile{}}
+	return &History{jobs: map[domain.JobID]*version{}, names: map[string]string{}, keys: map[ofKey]record.Command{}, queries: map[ofKey]record.QueryCommand{}, set: map[string]domain.Profile{}}
 }
 
 // version is a version of an object that a job has stored; before that it has no object.
@@ -47,7 +49,7 @@ func unsent(ctx context.Context, live consistency.State) (all []domain.Recorded,
 			return nil, err
 		}
 		switch e.Type {
-		case domain.EventBatchSubmitted, domain.EventJobCreated, domain.EventJobIdentified, domain.EventJobProcessed, domain.EventJobRecorded:
+		case domain.EventBatchSubmitted, domain.EventQueryReceived, domain.EventJobCreated, domain.EventJobIdentified, domain.EventJobProcessed, domain.EventJobRecorded:
 			all = append(all, e)
 		}
 	}
@@ -68,6 +70,9 @@ func (h *History) late(all []domain.Recorded) {
 func (h *History) Observe(r domain.Recorded) {
 	if d, ok := r.Data.(*domain.BatchSubmitted); ok {
 		h.keyed(domain.BatchID(r.Aggregate.ID), d.Submission)
+	}
+	if d, ok := r.Data.(*domain.QueryReceived); ok {
+		h.keyedQuery(domain.QueryID(r.Aggregate.ID), d)
 	}
 	if d, ok := r.Data.(*domain.SettingChanged); ok && d.Kind == domain.SettingProfile {
 		h.sets(d)

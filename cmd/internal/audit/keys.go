@@ -27,6 +27,19 @@ func (h *History) keyed(id domain.BatchID, sub domain.Submission) {
 	}
 }
 
+// keyedQuery takes a query that was requested under an idempotency key. The first query of a
+// key counts.
+func (h *History) keyedQuery(id domain.QueryID, d *domain.QueryReceived) {
+	key := ofKey{d.Request.Submitter, d.KeySHA256}
+	if had, known := h.queries[key]; d.KeySHA256 == "" || known && had.Query <= id {
+		return
+	}
+	asks, err := record.AskedSHA256(d.Request)
+	if err == nil { // always: it has been in JSON
+		h.queries[key] = record.QueryCommand{Submitter: d.Request.Submitter, Key: record.KeyDigest(d.KeySHA256), InputSHA256: asks, Query: id}
+	}
+}
+
 // keys compares the idempotency keys of the history with those in the records: one that
 // is forgotten would make another batch.
 func (c *checker) keys(ctx context.Context, h *History) error {
@@ -42,16 +55,45 @@ func (c *checker) keys(ctx context.Context, h *History) error {
 		}
 		for _, want := range page {
 			got := kept[want.Batch]
-			if got.Submitter == want.Submitter && (got.Key == want.Key || record.KeyDigest(record.KeySHA256(got.Key)) == want.Key) {
-				continue
-			}
-			text := "nothing"
-			if got.Batch != "" {
-				text = "another key"
-			}
-			c.found(consistency.NewFinding(consistency.KeyForgotten, want.Batch.Aggregate().String(), "command", want.Key+" of "+want.Submitter, text,
-				func(ctx context.Context) error { return c.Records.RestoreCommand(ctx, want) }))
+			c.key(want.Batch.Aggregate(), "command", keptKey{want.Submitter, want.Key}, keptKey{got.Submitter, got.Key},
+				func(ctx context.Context) error { return c.Records.RestoreCommand(ctx, want) })
+		}
+	}
+	return c.keysOfQueries(ctx, h)
+}
+
+// keysOfQueries is keys of queries.
+func (c *checker) keysOfQueries(ctx context.Context, h *History) error {
+	all := slices.SortedFunc(maps.Values(h.queries), func(a, b record.QueryCommand) int { return cmp.Compare(a.Query, b.Query) })
+	for page := range slices.Chunk(all, versionsAPage) {
+		queries := make([]domain.QueryID, len(page))
+		for i, want := range page {
+			queries[i] = want.Query
+		}
+		kept, err := c.Records.QueryCommandsOf(ctx, queries)
+		if err != nil {
+			return err
+		}
+		for _, want := range page {
+			got := kept[want.Query]
+			c.key(want.Query.Aggregate(), "query_command", keptKey{want.Submitter, want.Key}, keptKey{got.Submitter, got.Key},
+				func(ctx context.Context) error { return c.Records.RestoreQueryCommand(ctx, want) })
 		}
 	}
 	return nil
+}
+
+// keptKey is a key as the records have it, or would; empty = they do not.
+type keptKey struct{ submitter, key string }
+
+// key compares the key of a batch or query with that in a table of the records.
+func (c *checker) key(of domain.Aggregate, table string, want, got keptKey, restore func(context.Context) error) {
+	if got == want || got.submitter == want.submitter && record.KeyDigest(record.KeySHA256(got.key)) == want.key {
+		return
+	}
+	text := "nothing"
+	if got != (keptKey{}) {
+		text = "another key"
+	}
+	c.found(consistency.NewFinding(consistency.KeyForgotten, of.String(), table, want.key+" of "+want.submitter, text, restore))
 }

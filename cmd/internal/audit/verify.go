@@ -111,7 +111,7 @@ func (v *Result) describe(cfg Config, history *History) {
 		left("other stored objects", "only those from "+cmp.Or(cfg.Range.From, "the first")+" to "+cmp.Or(cfg.Range.To, "the last")+" were selected")
 	}
 	if cfg.Range.all() {
-		looked("idempotency keys", "%d, of all deposits in the log and the outbox", len(history.keys))
+		looked("idempotency keys", "%d, of all deposits and queries in the log and the outbox", len(history.keys)+len(history.queries))
 	} else {
 		left("idempotency keys", "only a check of all objects compares them")
 	}

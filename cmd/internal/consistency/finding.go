@@ -209,7 +209,7 @@ var FindingCodes = []FindingCode{
 	{ReservationWrong, InInventory, Repairable, "a stored version is not kept as its job's, so that another job could get it", again},
 	{IdentifierMissing, InInventory, Repairable, "an identifier that was minted for a job is not kept as the job's", again},
 	{LocalIDMissing, InInventory, Repairable, "a local id of an object does not lead to it", again},
-	{KeyForgotten, InInventory, Repairable, "the records lack an idempotency key under which a batch was made, so that the same request would make another one", "`accession verify --repair` makes it again from the log"},
+	{KeyForgotten, InInventory, Repairable, "the records lack an idempotency key under which a batch or query was made, so that the same request would make another one", "`accession verify --repair` makes it again from the log"},
 	{ProfileLost, InInventory, Person, "the records lack the content that a profile was set to, or have another one, so that processes that begin do not use the profile", "remove what was set with `accession profile rm`, and set it again from your own copy"},
 	{VersionUnexplained, InInventory, Person, "the inventory has an object or a version that no job has stored", "check whether the log lost its end (`accession restore log`); if not, the row was made by hand: remove it by hand"},
 	{ManifestMissing, InStore, Person, "the storage manifest of a version is missing", fromCopy},

@@ -151,7 +151,7 @@ var queues = []Mutant{{
 	Package: zklive, Test: "TestConformance/claims/plain/query,_removed",
 }, {
 	Name: "the list that is kept before its query is made", Why: "a query waits whose list is lost",
-	At: "cmd/internal/app/queries Submit", Do: []Op{Before("_, _ = handler.ReceiveQuery(ctx, id, asked.Request{Submitter: w.Submitter, Lines: l.Lines}, a.Meta())", "Put")},
+	At: "cmd/internal/app/queries Submit", Do: []Op{Before("_, _ = handler.ReceiveQuery(ctx, id, lookup.Receive{Request: asked.Request{Submitter: w.Submitter, Lines: l.Lines}}, a.Meta())", "Put")},
 	Package: e2e, Test: "TestQueriesWhoseSubmissionDies",
 }, {
 	Name: "the answers of dead workers", Why: "they stay in the object store for ever",

@@ -59,8 +59,12 @@ var truth = []Mutant{{
 	Package: e2e, Test: "TestVerifyFindsAndRepairsTheInventory",
 }, {
 	Name: "the idempotency keys that the records have forgotten", Why: "with an older dump of the records a repeated deposit makes a second batch",
-	At: "cmd/internal/audit (*checker).keys", Do: []Op{Always("Submitter", "KeyDigest")},
+	At: "cmd/internal/audit (*checker).key", Do: []Op{Always("submitter", "KeyDigest")},
 	Package: e2e, Test: "TestVerifyRepairsAnOlderDump",
+}, {
+	Name: "the idempotency keys of queries that the records have forgotten", Why: "with an older dump of the records a repeated query is made again",
+	At: "cmd/internal/audit (*checker).keys", Do: []Op{Return("nil", "keysOfQueries")},
+	Package: e2e, Test: "TestQueryUnderAKey",
 }, {
 	Name: "the idempotency keys in the outbox", Why: "a deposit that was accepted a moment ago is made again when it is repeated",
 	At: "cmd/internal/audit Verify", Do: []Op{Drop("late")},

@@ -21,8 +21,10 @@ import (
 // Its id is kept with the key before it is made, and nothing after it.
 type once struct {
 	app     *app.App
+	key     string
 	records *record.Records
 	command record.QueryCommand // what this request keeps, or an earlier one has kept
+	asked   string              // digest of what the event of the query says, see [record.AskedSHA256]
 	again   bool                // there was an earlier request
 }
 
@@ -32,11 +34,10 @@ func newOnce(ctx context.Context, a *app.App, l *List, w Wishes) (o *once, err e
 	if w.Key == "" {
 		return nil, nil
 	}
-	input, err := digest(l, w)
-	if err != nil {
+	o = &once{app: a, key: w.Key, command: record.QueryCommand{Submitter: w.Submitter, Key: w.Key}}
+	if o.command.InputSHA256, o.asked, err = digests(l, w); err != nil {
 		return nil, err
 	}
-	o = &once{app: a, command: record.QueryCommand{Submitter: w.Submitter, Key: w.Key, InputSHA256: input}}
 	if o.records, err = a.Open.Records(ctx); err != nil {
 		return nil, err
 	}
@@ -47,30 +48,44 @@ func newOnce(ctx context.Context, a *app.App, l *List, w Wishes) (o *once, err e
 	return o, err
 }
 
-// digest returns the digest of what is asked.
-func digest(l *List, w Wishes) (string, error) {
+// digests returns the digest of what is asked, and that of what the event of the query says of
+// it: the event has no addresses.
+func digests(l *List, w Wishes) (all, asks string, err error) {
 	sum := sha256.New()
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if _, err := io.Copy(sum, l.file); err != nil {
-		return "", err
+		return "", "", err
 	}
-	said, err := json.Marshal([]any{l.name, w.Format, w.Mail, hex.EncodeToString(sum.Sum(nil))})
-	all := sha256.Sum256(said)
-	return hex.EncodeToString(all[:]), err
+	list := hex.EncodeToString(sum.Sum(nil))
+	said, err := json.Marshal([]any{l.name, w.Format, w.Mail, list})
+	if err != nil {
+		return "", "", err
+	}
+	digest := sha256.Sum256(said)
+	asks, err = record.AskedSHA256(asked.Request{FileName: l.name, Format: w.Format, Recipients: len(w.Mail), ListSHA256: list})
+	return hex.EncodeToString(digest[:]), asks, err
 }
 
 // use goes on with what an earlier request has kept.
 func (o *once) use(earlier record.QueryCommand) error {
-	if earlier.InputSHA256 != o.command.InputSHA256 {
-		return &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q was used for another query, %s", earlier.Key, earlier.Query), Hint: "nothing was made: repeat the query as it was, or give this one a key of its own"}
+	if earlier.InputSHA256 != o.command.InputSHA256 && earlier.InputSHA256 != o.asked { // the latter of a row that was made again
+		return &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q was used for another query, %s", o.key, earlier.Query), Hint: "nothing was made: repeat the query as it was, or give this one a key of its own"}
 	}
 	o.command, o.again = earlier, true
 	return nil
 }
 
 func (o *once) requested() bool { return o != nil && o.again }
+
+// keySHA256 returns the digest of the key, "" = there is none.
+func (o *once) keySHA256() string {
+	if o == nil {
+		return ""
+	}
+	return record.KeySHA256(o.key)
+}
 
 // reserve returns the id that the query has or gets: for one key always the same.
 func (o *once) reserve(ctx context.Context, handler *eventstore.Handler) (domain.QueryID, error) {

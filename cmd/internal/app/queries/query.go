@@ -91,7 +91,7 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 	}
 	request := asked.Request{Submitter: w.Submitter, FileName: l.name, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256, Size: kept.Size,
 		Lines: l.Lines, Wrong: l.Wrong, Format: w.Format, Recipients: len(w.Mail)}
-	res, err := handler.ReceiveQuery(ctx, id, request, a.Meta())
+	res, err := handler.ReceiveQuery(ctx, id, lookup.Receive{Request: request, KeySHA256: once.keySHA256()}, a.Meta())
 	if errors.Is(err, eventstore.ErrUnknown) {
 		err = fmt.Errorf("the list may have become %s: look for it before you submit again: %w", id, err)
 	}

@@ -89,7 +89,7 @@ func TestQueriesThatCannotBeAnswered(t *testing.T) {
 			}
 			s.Mailing.Report = func(context.Context, io.Writer, lookup.Query) error { return nil }
 			request := asked.Request{Submitter: "ana", Lines: 1, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256}
-			if _, err := k.Handler.ReceiveQuery(t.Context(), domain.NewQueryID(1), request, storetest.Operator()); err != nil {
+			if _, err := k.Handler.ReceiveQuery(t.Context(), domain.NewQueryID(1), lookup.Receive{Request: request}, storetest.Operator()); err != nil {
 				t.Fatal(err)
 			}
 			res := k.GrabQuery()
@@ -113,7 +113,7 @@ func TestClaimsOfAQuery(t *testing.T) {
 			t.Fatal(err)
 		}
 		request := asked.Request{Submitter: "ana", Lines: 1, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256}
-		if _, err := k.Handler.ReceiveQuery(t.Context(), domain.NewQueryID(1), request, storetest.Operator()); err != nil {
+		if _, err := k.Handler.ReceiveQuery(t.Context(), domain.NewQueryID(1), lookup.Receive{Request: request}, storetest.Operator()); err != nil {
 			t.Fatal(err)
 		}
 		res := k.GrabQuery()
@@ -141,7 +141,7 @@ func TestOutcomesAreKept(t *testing.T) {
 	}
 	kept := put("bid0000000001\n")
 	request := asked.Request{Submitter: "ana", Lines: 1, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256, Recipients: 1}
-	if _, err := k.Handler.ReceiveQuery(t.Context(), id, request, storetest.Operator()); err != nil {
+	if _, err := k.Handler.ReceiveQuery(t.Context(), id, lookup.Receive{Request: request}, storetest.Operator()); err != nil {
 		t.Fatal(err)
 	}
 	s.Mailing.Records = awayRecords{}

@@ -63,6 +63,36 @@ func (q *Queries) CommandsOfBatches(ctx context.Context, batchIds []string) ([]R
 	return items, nil
 }
 
+const commandsOfQueries = `-- name: CommandsOfQueries :many
+select submitter, key, input_sha256, query_id, kept_at from record.query_command where query_id = any($1::text[])
+`
+
+func (q *Queries) CommandsOfQueries(ctx context.Context, queryIds []string) ([]RecordQueryCommand, error) {
+	rows, err := q.db.Query(ctx, commandsOfQueries, queryIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordQueryCommand
+	for rows.Next() {
+		var i RecordQueryCommand
+		if err := rows.Scan(
+			&i.Submitter,
+			&i.Key,
+			&i.InputSha256,
+			&i.QueryID,
+			&i.KeptAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const keepCommand = `-- name: KeepCommand :one
 insert into record.command (submitter, key, input_sha256, batch_id)
 values ($1, $2, $3, $4)
@@ -130,16 +160,18 @@ func (q *Queries) KeepQueryCommand(ctx context.Context, arg KeepQueryCommandPara
 }
 
 const queryCommand = `-- name: QueryCommand :one
-select submitter, key, input_sha256, query_id, kept_at from record.query_command where submitter = $1 and key = $2
+select submitter, key, input_sha256, query_id, kept_at from record.query_command where submitter = $1 and key = any($2::text[])
+order by query_id limit 1
 `
 
 type QueryCommandParams struct {
-	Submitter string `json:"submitter"`
-	Key       string `json:"key"`
+	Submitter string   `json:"submitter"`
+	Keys      []string `json:"keys"`
 }
 
+// The key stands there as it is, or by its digest; the first query counts.
 func (q *Queries) QueryCommand(ctx context.Context, arg QueryCommandParams) (RecordQueryCommand, error) {
-	row := q.db.QueryRow(ctx, queryCommand, arg.Submitter, arg.Key)
+	row := q.db.QueryRow(ctx, queryCommand, arg.Submitter, arg.Keys)
 	var i RecordQueryCommand
 	err := row.Scan(
 		&i.Submitter,
@@ -171,6 +203,30 @@ func (q *Queries) RestoreCommand(ctx context.Context, arg RestoreCommandParams) 
 		arg.Key,
 		arg.InputSha256,
 		arg.BatchID,
+	)
+	return err
+}
+
+const restoreQueryCommand = `-- name: RestoreQueryCommand :exec
+insert into record.query_command (submitter, key, input_sha256, query_id)
+values ($1, $2, $3, $4)
+on conflict (query_id) do update
+set submitter = excluded.submitter, key = excluded.key, input_sha256 = excluded.input_sha256
+`
+
+type RestoreQueryCommandParams struct {
+	Submitter   string `json:"submitter"`
+	Key         string `json:"key"`
+	InputSha256 string `json:"input_sha256"`
+	QueryID     string `json:"query_id"`
+}
+
+func (q *Queries) RestoreQueryCommand(ctx context.Context, arg RestoreQueryCommandParams) error {
+	_, err := q.db.Exec(ctx, restoreQueryCommand,
+		arg.Submitter,
+		arg.Key,
+		arg.InputSha256,
+		arg.QueryID,
 	)
 	return err
 }

@@ -425,9 +425,9 @@ type RecordProfile struct {
 type RecordQueryCommand struct {
 	// Who asks; keys of others do not count.
 	Submitter string `json:"submitter"`
-	// The key that the request has, the same when it is repeated.
+	// The key that the request has, the same when it is repeated; sha256: and its SHA-256 in hex when the row was made again from the log, which has no more of it.
 	Key string `json:"key"`
-	// SHA-256 of what is asked, in hex: another query under the same key is refused.
+	// SHA-256 of what is asked, in hex: another query under the same key is refused. Of a row that was made again it is without the addresses of the mail, but for how many there are.
 	InputSha256 string `json:"input_sha256"`
 	// The id that was reserved for the query.
 	QueryID string `json:"query_id"`
