@@ -62,6 +62,20 @@ func TestLookIntoAJob(t *testing.T) {
 	if len(v.Files) != 2 || !strings.HasSuffix(v.Files[0].Name, "files/a.txt") || v.Files[0].Size == 0 {
 		t.Errorf("%+v", v.Files)
 	}
+	// Whatever shows a job names its directory from that of the batch on.
+	below := string(batch) + "/" + job
+	for _, path := range []string{"/v1/jobs/" + job, "/v1/jobs/" + job + "?at=20", "/v1/jobs?batch=" + string(batch), "/v1/batches/" + string(batch), "/v1/batches/" + string(batch) + "/report",
+		"/v1/batches/" + string(batch) + "?at=20", "/v1/batches/" + string(batch) + "/report?at=20", "/v1/events?after=0&to=20&type=job.created&batch=" + string(batch)} {
+		a := d.ask("cy operator/test", "GET", path, "")
+		if text := strings.ReplaceAll(a.body, `": "`, `":"`); a.status != 200 || !strings.Contains(text, `"working_dir":"`+below+`"`) || strings.Contains(text, in.cfg.WorkDir) {
+			t.Errorf("%s: %d %s", path, a.status, a.body)
+		}
+	}
+	for _, line := range []string{"job show -o json " + job, "events ls -o json --type job.created --job " + job} {
+		if text := in.says(0, words(line), below); strings.Contains(text, in.cfg.WorkDir) {
+			t.Error(text)
+		}
+	}
 	nodes := map[string]string{}
 	for _, n := range v.Nodes {
 		nodes[n.Name] = n.Data

@@ -151,7 +151,7 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	}
 	have, err := work.Files(v.Batch, v.Job)
 	if store.CodeOf(err) == store.CodeNotFound {
-		return o, reason.System(reason.CodeFilesMissing, "the downloaded files are gone from %s; submit the object again", j.Configuration.WorkingDir)
+		return o, reason.System(reason.CodeFilesMissing, "the downloaded files are gone from the working directory; submit the object again")
 	}
 	if err != nil {
 		return o, err

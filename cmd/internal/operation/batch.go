@@ -39,19 +39,31 @@ func batches() []*Operation {
 			p, err := c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor))
 			return orUnknown(ctx, c, in.named(), p, err)
 		}),
-		get("batch.show", "/v1/batches/{id}", "Show a batch and its jobs", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (app.BatchView, error) {
+		get("batch.show", "/v1/batches/{id}", "Show a batch and its jobs", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (v app.BatchView, err error) {
 			then, err := in.moment()
-			if err != nil || then.IsNow() {
-				return orElse(err, func() (app.BatchView, error) { return c.App.Batch(ctx, domain.BatchID(in.ID), in.Limit) })
+			switch {
+			case err != nil:
+				return v, err
+			case then.IsNow():
+				v, err = c.App.Batch(ctx, domain.BatchID(in.ID), in.Limit)
+			default:
+				v, err = c.App.BatchAt(ctx, domain.BatchID(in.ID), then, in.Limit)
 			}
-			return c.App.BatchAt(ctx, domain.BatchID(in.ID), then, in.Limit)
+			unplaced(v.Jobs)
+			return v, err
 		}),
-		get("batch.report", "/v1/batches/{id}/report", "Report on a batch: every job, every failed attempt", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (app.BatchReportView, error) {
+		get("batch.report", "/v1/batches/{id}/report", "Report on a batch: every job, every failed attempt", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (v app.BatchReportView, err error) {
 			then, err := in.moment()
-			if err != nil || then.IsNow() {
-				return orElse(err, func() (app.BatchReportView, error) { return c.App.BatchReport(ctx, domain.BatchID(in.ID), in.Limit) })
+			switch {
+			case err != nil:
+				return v, err
+			case then.IsNow():
+				v, err = c.App.BatchReport(ctx, domain.BatchID(in.ID), in.Limit)
+			default:
+				v, err = c.App.BatchReportAt(ctx, domain.BatchID(in.ID), then, in.Limit)
 			}
-			return c.App.BatchReportAt(ctx, domain.BatchID(in.ID), then, in.Limit)
+			unplaced(v.Jobs)
+			return v, err
 		}),
 	}
 	for _, v := range []verb[domain.BatchID]{

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -36,6 +37,16 @@ type JobPriority struct {
 	To int `query:"to" required:"true" minimum:"0" maximum:"99" doc:"The new priority: lower runs first"`
 }
 
+// unplaced lets jobs name their working directories from that of the batch on: no answer says
+// where the directories of the service are.
+func unplaced(jobs []app.JobRow) []app.JobRow {
+	for i := range jobs {
+		j := &jobs[i]
+		j.WorkingDir = event.WorkingDir(domain.BatchID(j.BatchID), j.WorkingDir)
+	}
+	return jobs
+}
+
 func jobs() []*Operation {
 	all := []*Operation{
 		get("job.ls", "/v1/jobs", "List jobs", OnSeen, false, func(ctx context.Context, c *Call, in *JobList) (p app.Page[app.JobRow], err error) {
@@ -47,14 +58,21 @@ func jobs() []*Operation {
 				return p, err
 			}
 			p, err = c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
+			unplaced(p.Items)
 			return orUnknown(ctx, c, in.named(), p, err)
 		}),
-		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (app.JobView, error) {
+		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (v app.JobView, err error) {
 			then, err := in.moment()
-			if err != nil || then.IsNow() {
-				return orElse(err, func() (app.JobView, error) { return c.App.Job(ctx, domain.JobID(in.ID)) })
+			switch {
+			case err != nil:
+				return v, err
+			case then.IsNow():
+				v, err = c.App.Job(ctx, domain.JobID(in.ID))
+			default:
+				v, err = c.App.JobAt(ctx, domain.JobID(in.ID), then)
 			}
-			return c.App.JobAt(ctx, domain.JobID(in.ID), then)
+			v.JobRow = unplaced([]app.JobRow{v.JobRow})[0]
+			return v, err
 		}),
 		row(Operation{Name: "job.look", Method: http.MethodGet, Path: "/v1/jobs/{id}/inside", Summary: "Look into a job: its manifest, metadata and working files, and its nodes in ZooKeeper",
 			Need: access.Act, On: OnThing}, func(ctx context.Context, c *Call, in *JobID) (look.Inside, error) {

@@ -118,6 +118,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/look hidden", Do: []Op{Return("s", "ReplaceAll")},
 	Package: "cmd/internal/app/look", Test: "TestHidden",
 }, {
+	Name: "the place of a job's working directory", Why: "the API tells where files are on a machine of the service",
+	At: "cmd/internal/operation unplaced", Do: []Op{Expr("event.WorkingDir(domain.BatchID(j.BatchID), j.WorkingDir)", "j.WorkingDir")},
+	Package: e2e, Test: "TestLookIntoAJob",
+}, {
 	Name: "what a caller learns from a filter", Why: "a user finds out which collections of others there are",
 	At: "cmd/internal/operation (*Call).inSight", Do: []Op{Return("true")},
 	Package: e2e, Test: "TestUnknownInAFilter",

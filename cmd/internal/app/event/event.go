@@ -3,6 +3,7 @@ package event
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
@@ -34,7 +35,27 @@ type Event struct {
 func Of(r domain.Recorded) Event {
 	return Event{ID: r.ID(), Cause: r.CausationID, Trace: r.TraceParent, Zxid: r.Zxid, Epoch: r.Epoch, Source: r.Source, Schema: codec.NewestSchemaID(r.Type),
 		Seq: r.Seq, Time: r.Time, Stored: r.Stored.UTC(), Type: r.Type, Subject: r.Aggregate.String(), Version: r.Version,
-		Batch: r.BatchID, Actor: r.Actor, Command: r.CommandID, Data: r.Data}
+		Batch: r.BatchID, Actor: r.Actor, Command: r.CommandID, Data: shown(r.Data)}
+}
+
+// shown returns the data of an event without the place of the working space.
+func shown(data domain.EventData) domain.EventData {
+	d, ok := data.(*domain.JobCreated)
+	if !ok {
+		return data
+	}
+	told := *d
+	told.Configuration.WorkingDir = WorkingDir(d.Configuration.BatchID, d.Configuration.WorkingDir)
+	return &told
+}
+
+// WorkingDir returns the name of the working directory of a job below the working space, "" if
+// it lies elsewhere.
+func WorkingDir(batch domain.BatchID, dir string) string {
+	if i := strings.LastIndex("/"+dir, "/"+string(batch)+"/"); i >= 0 && batch != "" {
+		return dir[i:]
+	}
+	return ""
 }
 
 // UnmarshalJSON reads an event as it is shown.

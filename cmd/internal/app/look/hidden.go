@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -61,9 +62,8 @@ func within(v any) any {
 // hidden returns a text without the place of the working directory: what is below it is
 // named from there.
 func hidden(c domain.Configuration, s string) string {
-	i := strings.LastIndex(c.WorkingDir, "/"+string(c.BatchID)+"/")
-	if i < 0 || c.BatchID == "" {
-		return s
+	if place := strings.TrimSuffix(c.WorkingDir, event.WorkingDir(c.BatchID, c.WorkingDir)); place != "" && place != c.WorkingDir {
+		return strings.ReplaceAll(s, place, "")
 	}
-	return strings.ReplaceAll(s, c.WorkingDir[:i+1], "")
+	return s
 }
