@@ -106,6 +106,7 @@ type Setting struct {
 	Name    string
 	Version int64
 	SettingValue
+	Newer bool // a newer program has set more of it than this one knows
 }
 
 // Status returns the state of the setting in a word: of holds and pauses held or open, of

@@ -272,6 +272,10 @@ func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.Hold
 		if err := m.outdated(from.State.Version); err != nil {
 			return Result[domain.Setting]{}, err
 		}
+		if a := domain.SettingAggregate(kind, name); from.State.Newer {
+			return Result[domain.Setting]{}, &domain.Refused{Aggregate: a, State: from.State.Status(), Code: domain.CodeIllegal,
+				Message: a.String() + " was set by a newer program, with what this one does not know: change it with the newer one"}
+		}
 		dec, err := decide(from.State)
 		if err != nil {
 			return Result[domain.Setting]{}, err

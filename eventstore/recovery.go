@@ -68,7 +68,8 @@ type Layout interface {
 	// observed.
 	ExpectedJob(j domain.Job, o Observed) Nodes
 	ExpectedBatch(b domain.Batch) Nodes
-	ExpectedSetting(s domain.Setting) Nodes
+	// ExpectedSetting leaves what a newer program has set besides as it is.
+	ExpectedSetting(s domain.Setting, o Observed) Nodes
 }
 
 // Nodes is a part of the live state as it is stored: nodes by their names below

@@ -96,7 +96,7 @@ func (h *holds) load(ctx context.Context) (known *eventstore.Holds, first sessio
 			return nil, first, err
 		}
 		for _, name := range all.Names {
-			v, err := h.reader.value(ctx, kind, name)
+			v, _, err := h.reader.value(ctx, kind, name)
 			if err != nil || v.Hold == nil { // released meanwhile
 				return nil, first, err
 			}

@@ -168,7 +168,7 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 		err = nil
 	}
 	if err == nil {
-		at.State.SettingValue, err = r.value(ctx, kind, name)
+		at.State.SettingValue, at.State.Newer, err = r.value(ctx, kind, name)
 	}
 	if err != nil {
 		return at, notFound("load", a, err)
@@ -180,14 +180,14 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 }
 
 // value reads the value of a setting, nothing = it has none.
-func (r *reader) value(ctx context.Context, kind domain.HoldKind, name string) (v domain.SettingValue, err error) {
+func (r *reader) value(ctx context.Context, kind domain.HoldKind, name string) (v domain.SettingValue, newer bool, err error) {
 	path := r.root.SettingValue(kind, name)
 	if path == "" { // a history without a value, as that of maintenance
-		return v, nil
+		return v, false, nil
 	}
 	n, err := r.conn.Find(ctx, path)
 	if n == nil {
-		return v, err
+		return v, false, err
 	}
 	return r.root.ValueOf(kind, name, n.Data, time.UnixMilli(n.Stat.Ctime))
 }
@@ -201,7 +201,7 @@ func (r *reader) SetProfiles(ctx context.Context) (set map[string]domain.Profile
 		if domain.CheckHoldName(domain.SettingProfile, name) != nil {
 			continue // verify names it
 		}
-		switch v, err := r.value(ctx, domain.SettingProfile, name); {
+		switch v, _, err := r.value(ctx, domain.SettingProfile, name); {
 		case errors.Is(err, eventstore.ErrBroken):
 			damaged[name] = err
 		case err != nil:

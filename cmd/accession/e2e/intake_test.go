@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/run"
@@ -36,6 +39,44 @@ func (c *closedDoor) deposits(key string) map[string]answer {
 		all[path] = c.post(key, path, merritt...)
 	}
 	return all
+}
+
+// newer sets a setting with a field that this program does not know, as a newer one would: what
+// it knows counts as before, a check finds nothing wrong, and a change is refused, so that the
+// field stays.
+func (c *closedDoor) newer(node string) {
+	c.in.t.Helper()
+	conn, _, err := zk.Connect([]string{c.in.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
+	c.in.must(err)
+	defer conn.Close()
+	node = c.in.settings["zookeeper_root"] + node
+	was, stat, err := conn.Get(node)
+	c.in.must(err)
+	with := strings.Replace(string(was), "{", `{"later":{"a":1},`, 1)
+	_, err = conn.Set(node, []byte(with), stat.Version)
+	c.in.must(err)
+	config := strings.TrimSuffix(node, "/defaults")
+	_, err = conn.Set(config, nil, -1) // as each change does, so that all processes read it
+	c.in.must(err)
+	c.in.says(0, words("verify"), "no differences")
+	c.in.says(0, words("verify --repair --yes"), "no differences")
+	for _, line := range []string{"intake open metadata --reason x", "queue defaults metadata --allocation 3 --reason x"} {
+		c.in.says(3, words(line), "was set by a newer program")
+	}
+	if text := c.in.says(0, words("queue show metadata"), "closed until 18:00"); strings.Contains(text, "cannot be read") {
+		c.in.t.Error(text)
+	}
+	for _, a := range c.deposits(c.ana) {
+		a.is(c.door, 503, app.IntakeClosed)
+	}
+	now, stat, err := conn.Get(node)
+	if c.in.must(err); string(now) != with {
+		c.in.t.Errorf("%s is %s, want %s", node, now, with)
+	}
+	_, err = conn.Set(node, was, stat.Version)
+	c.in.must(err)
+	_, err = conn.Set(config, nil, -1)
+	c.in.must(err)
 }
 
 // keyed requests one deposit or query of each kind under a key of its own, and returns their ids.
@@ -132,6 +173,8 @@ func TestIntakeClosed(t *testing.T) {
 		t.Errorf("%+v", shown)
 	}
 	in.says(3, []string{"intake", "close", "--message", "closed until 18:00", "--reason", "again"}, "is set so already")
+
+	c.newer("/queues/metadata/config/defaults")
 
 	// What was accepted goes on: in the drop folder, in pieces, and as a batch.
 	in.says(0, words("drop start --reason now"))

@@ -253,7 +253,7 @@ func (c *checker) job(ctx context.Context, known domain.Job) (comparison[domain.
 func (c *checker) setting(ctx context.Context, a domain.Aggregate, known domain.Setting) (comparison[domain.Setting], error) {
 	return compareLive(ctx, c, subject[domain.Setting]{settings, a,
 		func(ctx context.Context) (eventstore.Observed, error) { return c.Live.InspectSetting(ctx, a) },
-		func(s domain.Setting, _ eventstore.Observed) eventstore.Nodes { return c.Live.ExpectedSetting(s) },
+		c.Live.ExpectedSetting,
 	}, known)
 }
 

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
@@ -78,8 +80,15 @@ func (x *Inspector) ExpectedBatch(b domain.Batch) eventstore.Nodes {
 }
 
 // ExpectedSetting implements eventstore.Inspector.
-func (x *Inspector) ExpectedSetting(s domain.Setting) eventstore.Nodes {
-	return x.root.Expected(x.root.SettingNodes(s))
+func (x *Inspector) ExpectedSetting(s domain.Setting, o eventstore.Observed) eventstore.Nodes {
+	nodes := x.root.Expected(x.root.SettingNodes(s))
+	at := x.root.Name(x.root.SettingValue(s.Kind, s.Name))
+	if data, there := o.Nodes[at]; there && s.Value() != nil {
+		if v, newer, err := x.root.ValueOf(s.Kind, s.Name, []byte(data), time.Time{}); err == nil && newer && reflect.DeepEqual(v, s.SettingValue) {
+			nodes[at] = data
+		}
+	}
+	return nodes
 }
 
 // inspection reads one aggregate.

@@ -102,6 +102,18 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/drops (*Receiver).Accepted", Do: []Op{Expr("d.Key == \"\"", "true")},
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
+	Name: "the fields of a newer program in a setting", Why: "a program that runs beside a newer one suspends a deposit queue, because its setting has more fields",
+	At: "eventstore/zklive/internal/layout (Root).ValueOf", Do: []Op{Always("normal", "v", "newer")},
+	Package: "eventstore/zklive/internal/layout", Test: "TestValuesOfNewerPrograms",
+}, {
+	Name: "the fields of a newer program when a setting is changed", Why: "a change by an older program takes away what a newer one has set, such as a closed intake",
+	At: "eventstore (*Handler).changeSetting", Do: []Op{Never("Newer")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
+	Name: "the fields of a newer program when a setting is repaired", Why: "a repair by an older program takes away what a newer one has set, such as a closed intake",
+	At: "eventstore/zklive/recovery (*Inspector).ExpectedSetting", Do: []Op{Never("DeepEqual")},
+	Package: e2e, Test: "TestIntakeClosed",
+}, {
 	Name: "the closed intake, where a batch is made", Why: "the command line deposits while administrators let nothing in",
 	At: "cmd/internal/app (*App).Submit", Do: []Op{Expr("intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, sub.Submitter, d.ID != \"\")", "error(nil)")},
 	Package: e2e, Test: "TestIntakeClosed",

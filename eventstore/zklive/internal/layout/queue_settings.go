@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -89,41 +90,56 @@ func (r Root) touchQueue(ops *Ops, s domain.Setting) {
 // ValueOf returns the value of a setting in the data of its node, which was created then.
 // A hold that cannot be read counts as set by unknown (see [HoldOf]). Any other value that
 // cannot be read is an error: what fell back to a configuration would end attempts that
-// others let run, or serve users that are not to be served.
-func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created time.Time) (v domain.SettingValue, err error) {
+// others let run, or serve users that are not to be served. newer says that the value has fields
+// that this program does not know: what it knows of it counts.
+func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created time.Time) (v domain.SettingValue, newer bool, err error) {
 	var check error
 	switch kind {
 	case domain.SettingTimeouts:
-		v.Timeouts, err = decoded[domain.Timeouts](data)
+		v.Timeouts, newer, err = decoded[domain.Timeouts](data)
 		check = v.Timeouts.Check()
 	case domain.SettingProfile:
-		v.Profile, err = decoded[domain.Profile](data)
+		v.Profile, newer, err = decoded[domain.Profile](data)
 		check = v.Profile.Check()
 	case domain.SettingDepositQueue:
-		v.DepositQueue, err = decoded[domain.DepositQueue](data)
+		v.DepositQueue, newer, err = decoded[domain.DepositQueue](data)
 	case domain.SettingUserLimit:
-		v.UserLimit, err = decoded[domain.UserLimit](data)
+		v.UserLimit, newer, err = decoded[domain.UserLimit](data)
 	case domain.SettingProcessor:
-		v.Processor, err = decoded[domain.Processor](data)
+		v.Processor, newer, err = decoded[domain.Processor](data)
 	default:
 		v.Hold = HoldOf(data, created)
 	}
 	if kind.OfQueue() && err == nil {
 		var normal domain.SettingValue
-		if normal, check = domain.NormaliseQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) {
+		if normal, check = domain.NormaliseQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) && !(newer && isUnset(kind, name, v)) {
 			check = errors.New("it is not written as this program writes it")
 		}
 	}
 	if err = cmp.Or(err, check); err != nil {
-		return domain.SettingValue{}, &eventstore.Error{Op: "read " + r.SettingValue(kind, name), Err: errors.Join(eventstore.ErrBroken, err),
+		return domain.SettingValue{}, false, &eventstore.Error{Op: "read " + r.SettingValue(kind, name), Err: errors.Join(eventstore.ErrBroken, err),
 			Hint: "the node's data is damaged; `accession verify --repair` writes it again from the log"}
 	}
-	return v, nil
+	return v, newer, nil
 }
 
-func decoded[V any](data []byte) (*V, error) {
-	v := new(V)
-	return v, json.Unmarshal(data, v)
+// isUnset reports whether nothing is set in the value of a setting of a deposit queue that this
+// program knows.
+func isUnset(kind domain.HoldKind, name string, v domain.SettingValue) bool {
+	_, user, err := domain.SplitQueueName(kind, name)
+	return err == nil && (v.DepositQueue != nil && reflect.DeepEqual(*v.DepositQueue, domain.DepositQueue{}) ||
+		v.UserLimit != nil && *v.UserLimit == domain.UserLimit{User: user})
+}
+
+// decoded reads a value. newer says that the data has more fields than it.
+func decoded[V any](data []byte) (v *V, newer bool, err error) {
+	v = new(V)
+	if err := json.Unmarshal(data, v); err != nil {
+		return v, false, err
+	}
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	return v, strict.Decode(new(V)) != nil, nil
 }
 
 // valueNode returns the value of a setting for its node, nil = it is not set.

@@ -200,7 +200,7 @@ func (q *queue) read(ctx context.Context, all []domain.Aggregate) (set settings.
 			if n == nil {
 				return err // nil: it was removed meanwhile, or was never set
 			}
-			v, err := q.root.ValueOf(kind, name, n.Data, time.UnixMilli(n.Stat.Ctime))
+			v, _, err := q.root.ValueOf(kind, name, n.Data, time.UnixMilli(n.Stat.Ctime))
 			mu.Lock()
 			defer mu.Unlock()
 			if errors.Is(err, eventstore.ErrBroken) {
