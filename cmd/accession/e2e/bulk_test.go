@@ -101,7 +101,7 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 
 // TestJobsThatFailAgainUnderABulkAction: a process is killed when it has requeued jobs and not
 // yet kept that it has. These fail again before another process goes on; it finds that they were
-// requeued, and does not requeue them again.
+// requeued, and does not requeue them again. So it is with a command about a file and its job.
 // Shows: P1 P2
 func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
 	t.Parallel()
@@ -137,6 +137,27 @@ func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
 	}
 	if n := events(domain.EventJobRequeued); n != jobs {
 		t.Errorf("%d of %d jobs were requeued", n, jobs)
+	}
+	waitFor(t, "the jobs to fail again", func() bool { return events(domain.EventJobFailed) == 2*jobs })
+	in.requeuedInTwo()
+}
+
+// requeuedInTwo requeues a file that was given up, and so its failed job, by a command that is
+// killed between the two. The next one completes it.
+func (in *installation) requeuedInTwo() {
+	in.t.Helper()
+	var hash, job string
+	in.must(in.db.QueryRow(in.ctx(), `select raw_file_hash, job_id from accession.file where status in ('IGNORE', 'ABANDONED') order by raw_file_hash limit 1`).Scan(&hash, &job))
+	requeue := []string{"file", "requeue", hash, "--reason", "found", "--yes"}
+	in.killedAt("zklive/deliver/multi/before", requeue...)
+	in.shown()
+	if n := in.count(`select count(*) from accession.file f join accession.job j on j.id = f.job_id where f.raw_file_hash = $1 and f.status = 'DISCOVERED' and j.status = 'failed'`, hash); n != 1 {
+		in.t.Error("the command was not killed between the two changes")
+	}
+	in.says(0, requeue, "its job "+job+" is requeued")
+	in.shown()
+	if n := in.count(`select count(*) from accession.event where type = 'job.requeued' and aggregate_id = $1 and actor like 'user/%'`, job); n != 2 {
+		in.t.Errorf("the job was requeued %d times, want 2", n)
 	}
 }
 

@@ -143,6 +143,9 @@ func TestProfilesAreSet(t *testing.T) {
 
 	// Removed, the file counts again; there is none for films.
 	in.says(0, words("profile set test "+in.profileOf(t, "attempts: 2")+" --reason fewer"), `fetch.timeout is "1h0m0s"`)
+	in.editProfile("collection: test", "collection: elsewhere") // which no process may go back to
+	in.says(2, words("profile rm test --reason enough"), "stays so while the service runs")
+	in.editProfile("collection: elsewhere", "collection: test")
 	in.says(0, words("profile rm test --reason enough"), "uses the file test.yaml of its profiles_dir again")
 	in.says(0, words("profile show test"), "file test.yaml")
 	in.says(3, words("profile rm test --reason enough"), "set so already")

@@ -54,6 +54,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/wire (*setProfiles).fresh", Do: []Op{Never("open")},
 	Package: e2e, Test: "TestProfilesSetAtOnce",
 }, {
+	Name: "the file that counts again when a profile is removed", Why: "a profile goes back to a file with another collection, and what was deposited is in none",
+	At: "cmd/internal/app/profiles Rm", Do: []Op{Expr("set.Fits(of)", "error(nil)")},
+	Package: e2e, Test: "TestProfilesAreSet",
+}, {
 	Name: "the reason of a profile that is set", Why: "a profile is changed and its history does not say why",
 	At: "cmd/internal/app/profiles reasoned", Do: []Op{Never("TrimSpace")},
 	Package: e2e, Test: "TestProfilesAreSet",
@@ -237,6 +241,10 @@ var frontDoor = []Mutant{{
 	Name: "where a user may act when its bulk action is carried out", Why: "a user acts whose right was withdrawn",
 	At: "cmd/internal/app/bulk (*running).next", Do: []Op{Never("Empty")},
 	Package: e2e, Test: "TestBulkActionsOverHTTP",
+}, {
+	Name: "the requeue of a file that was cut off", Why: "a job stays failed when the command that requeued its file was killed, and is refused when it is given again",
+	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Never("FileDiscovered")},
+	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",
 }, {
 	Name: "the id of a part of a command", Why: "a job that was failed to be deleted stays failed when the command is requested again",
 	At: "cmd/internal/app (*App).after", Do: []Op{Always("last")},
