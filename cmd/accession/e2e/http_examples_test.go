@@ -14,7 +14,35 @@ import (
 // exampleOf is a request of docs/api.md, with the status of its answer.
 var exampleOf = regexp.MustCompile("(?s)```http\n(\\w+) (\\S+)\n(.*?)```\n\n([0-9]{3})\\b")
 
-// TestExamplesOfTheAPI sends every request of docs/api.md.
+// shellOf are the command lines of docs/api.md.
+var shellOf = regexp.MustCompile("(?s)\n```\n((?:accession [^\n]+\n)+)```\n")
+
+// commandsOf returns the roles that the command lines of the page serve, and the others.
+func commandsOf(t *testing.T, page string) (roles []run.Role, lines []string) {
+	t.Helper()
+	blocks := 0
+	for _, block := range shellOf.FindAllStringSubmatch(page, -1) {
+		blocks++
+		for line := range strings.SplitSeq(strings.TrimSpace(block[1]), "\n") {
+			line = strings.TrimPrefix(line, "accession ")
+			list, serves := strings.CutPrefix(line, "serve --roles ")
+			if !serves {
+				lines = append(lines, line)
+				continue
+			}
+			var err error
+			if roles, err = run.ParseRoles(list); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := strings.Count("\n"+page, "\n```\n") - strings.Count(page, "\n```http\n"); n != 2*blocks || len(roles) == 0 || len(lines) < 3 {
+		t.Fatalf("%d blocks of %d are command lines: %v, %q", blocks, n/2, roles, lines)
+	}
+	return roles, lines
+}
+
+// TestExamplesOfTheAPI runs every command line of docs/api.md, and sends every request.
 func TestExamplesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/api.md")
@@ -23,8 +51,15 @@ func TestExamplesOfTheAPI(t *testing.T) {
 	}
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")
 	in.editProfile("fetch:", takesArticles+"fetch:")
-	ana, olga := in.keyOf("ana", "depositor", "--collection", "test"), in.keyOf("olga", "operator", "--all")
-	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
+	roles, lines := commandsOf(t, string(page))
+	var ana string
+	for _, line := range lines {
+		if said := in.says(0, words(line)); strings.HasPrefix(line, "key add ana ") {
+			ana = strings.TrimSpace(said)
+		}
+	}
+	olga := in.keyOf("olga", "operator", "--all")
+	d := in.doorOf(in.serveInProcess(roles...))
 	text := strings.NewReplacer("https://files.example.org", goodServer(t), "Bearer KEY", "Bearer "+ana, "Bearer OPERATOR", "Bearer "+olga, "Bearer ADMIN", "Bearer "+in.keyOf("root", "admin", "--all")).Replace(string(page))
 	examples := exampleOf.FindAllStringSubmatch(text, -1)
 	if n := strings.Count(text, "```http\n"); n != len(examples) || n < 8 {
