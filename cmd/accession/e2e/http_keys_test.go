@@ -1,10 +1,17 @@
 package e2e
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -211,13 +218,16 @@ func (d *door) audits(key string) {
 }
 
 // TestSessionsOverHTTP: a name and password begin a session, which ends when it is ended.
+// Attempts are limited by the address that a proxy in front says; and with TLS a certificate is
+// exchanged while the service runs.
 func TestSessionsOverHTTP(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "listen_http=127.0.0.1:0")
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "http_proxies=127.0.0.0/8")
 	key := in.keyOf("ana", "reader", "--all")
 	p := &people.People{Records: in.records(), Cost: people.Cost{MemoryKiB: 64, Passes: 1, Lanes: 1}}
 	in.must(p.SetPassword(in.ctx(), people.By{Name: "test"}, "ana", "correct horse battery", ""))
-	d := in.doorOf(in.serveInProcess(run.RoleHTTP))
+	service := in.serveInProcess(run.RoleHTTP)
+	d := in.doorOf(service)
 	basic := func(password string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("ana:"+password))
 	}
@@ -228,6 +238,57 @@ func TestSessionsOverHTTP(t *testing.T) {
 	d.ask(s.Token, "GET", "/v1/batches", "").into(d, new(any))
 	d.ask(s.Token, "POST", "/v1/sessions/end", "").into(d, new(any))
 	d.ask(s.Token, "GET", "/v1/batches", "").is(d, 401, app.Unauthenticated)
+
+	signIn := func(address, name, password string) answer {
+		return d.ask("", "POST", "/v1/sessions", "", "X-Forwarded-For: "+address, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
+	}
+	for i := range 10 {
+		signIn("203.0.113.5", fmt.Sprint("nobody", i), "wrong").is(d, 401, app.Unauthenticated)
+	}
+	if a := signIn("203.0.113.5", "ana", "correct horse battery").is(d, 429, app.Full); a.header.Get("Retry-After") == "" || !strings.HasPrefix(a.header.Get("RateLimit-Policy"), `"sign-in"`) {
+		t.Errorf("%v", a.header)
+	}
+	signIn("203.0.113.6", "ana", "correct horse battery").into(d, &s)
+	service.stop()
+
+	files := [2]string{filepath.Join(t.TempDir(), "certificate.pem"), filepath.Join(t.TempDir(), "key.pem")}
+	writeCertificate(t, files, 1)
+	in.set("http_certificate="+files[0], "http_key="+files[1])
+	d = in.doorOf(in.serveInProcess(run.RoleHTTP))
+	serial := func() int64 {
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(d.url, "http://"), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // it is that of the test
+		in.must(err)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	if n := serial(); n != 1 {
+		t.Errorf("the certificate is number %d", n)
+	}
+	writeCertificate(t, files, 2)
+	waitFor(t, "the other certificate", func() bool { return serial() == 2 })
+}
+
+// writeCertificate writes a certificate with its key.
+func writeCertificate(t *testing.T, files [2]string, serial int64) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, block := range []*pem.Block{{Type: "CERTIFICATE", Bytes: cert}, {Type: "PRIVATE KEY", Bytes: der}} {
+		if err := os.WriteFile(files[i], pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // port returns an address where nothing listens.

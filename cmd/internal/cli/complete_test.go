@@ -29,6 +29,8 @@ func TestCompletion(t *testing.T) {
 		"queue pause in":                                  "ingest",
 		"queue pause provisioning pr":                     "processing",
 		"batch ls --profile no":                           "",
+		"job ls --collection de":                          "demo",
+		"file ls --profile d":                             "demo",
 		"job hold --reason x --collection-of-another-day": "",
 	} {
 		t.Run(line, func(t *testing.T) {
