@@ -87,7 +87,8 @@ func (u *Upload) receive(c *Call) (r *drops.Receiver, d app.Deposit, sum string,
 	}
 	d.Payload, d.Key, d.Digest = u.Name, u.Key, u.About.Digest
 	r = &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
-	return r, d, sum, r.Check(d)
+	err = r.Check(d)
+	return r, d, sum, err
 }
 
 // room refuses a deposit for which there is no room; key is the idempotency key under which it

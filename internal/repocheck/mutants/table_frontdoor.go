@@ -244,7 +244,7 @@ var frontDoor = []Mutant{{
 }, {
 	Name: "the requeue of a file that was cut off", Why: "a job stays failed when the command that requeued its file was killed, and is refused when it is given again",
 	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Never("FileDiscovered")},
-	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",
+	Package: "cmd/internal/app", Test: "TestRequeuedFileTakesItsJobWithIt",
 }, {
 	Name: "the id of a part of a command", Why: "a job that was failed to be deleted stays failed when the command is requested again",
 	At: "cmd/internal/app (*App).after", Do: []Op{Always("last")},

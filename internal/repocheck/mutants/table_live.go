@@ -219,7 +219,7 @@ var commits = []Mutant{{
 	Package: e2e, Test: "TestLoweredIDs",
 }, {
 	Name: "the hold that cannot be read and stops every claim", Why: "another program's node stops the installation", Was: true,
-	At: "eventstore/zklive (*reader).value", Do: []Op{Before(`if kind.Stops() && layout.HoldOf(n.Data, time.Time{}).By == domain.ByUnknown { return v, errors.New("the hold cannot be read") }`, "ValueOf")},
+	At: "eventstore/zklive (*reader).value", Do: []Op{Before(`if kind.Stops() && layout.HoldOf(n.Data, time.Time{}).By == domain.ByUnknown { return v, false, errors.New("the hold cannot be read") }`, "ValueOf")},
 	Package: zklive, Test: "TestUnreadableHold",
 }, {
 	Name: "the ring that says who was faster", Why: "who loses a race for a grab reads all that waits of the user again", Was: true,

@@ -112,7 +112,7 @@ func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created ti
 	}
 	if kind.OfQueue() && err == nil {
 		var normal domain.SettingValue
-		if normal, check = domain.NormaliseQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) && !(newer && isUnset(kind, name, v)) {
+		if normal, check = domain.NormaliseQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) && (!newer || !isUnset(kind, name, v)) {
 			check = errors.New("it is not written as this program writes it")
 		}
 	}
