@@ -128,7 +128,8 @@ func filters(rows []listed) (all []query.Filter) {
 const differ = `
 	update accession.batch set collection = 'c' || right(id, 1), profile_name = 'p' || right(id, 1);
 	update accession.job set collection = 'c' || right(id, 1)::int % 2, host = 'h' || right(id, 1)::int % 3, submitter = 's' || right(id, 1)::int % 2;
-	update accession.file set collection = 'c' || seq % 2, host = 'h' || seq % 3, profile_name = 'p' || seq % 4`
+	update accession.file f set collection = 'c' || seq % 2, host = 'h' || seq % 3, profile_name = 'p' || seq % 4,
+		submitter = (select submitter from accession.job where id = f.job_id)`
 
 func idsOf[T any](rows []T, id func(T) string) (ids []string) {
 	for _, r := range rows {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -103,5 +104,52 @@ func TestWhatWaitsLongestHasItsIndexes(t *testing.T) {
 	}
 	if whole := planned.Whole(); len(whole) > 0 {
 		t.Errorf("it reads from end to end: %q", whole)
+	}
+}
+
+// TestListsHaveTheirIndexes: a list by what one thing in many has reads no table from end to
+// end, also for a depositor, who sees the own.
+func TestListsHaveTheirIndexes(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	v, _ := fileStory(t)
+	db := projected(t, v)
+	projtest.Crowd(t, db, 100)
+	for _, sql := range []string{
+		`update accession.job set submitter = 'rare', host = 'rare', collection = 'rare', profile_name = 'rare', reason_code = 'rare'
+		 where id = (select min(job_id) from accession.file where job_id <> '')`,
+		`update accession.batch set submitter = 'rare', collection = 'rare', profile_name = 'rare', reason_code = 'rare'
+		 where id = (select batch_id from accession.job where submitter = 'rare')`,
+		`update accession.file set submitter = 'rare', host = 'rare', collection = 'rare', profile_name = 'rare', reason_code = 'rare'
+		 where job_id = (select id from accession.job where submitter = 'rare')`,
+		"vacuum analyze",
+	} {
+		if _, err := db.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	planned := &projtest.Planned{Pool: db}
+	for name, f := range map[string]query.Filter{
+		"submitter": {Submitter: "rare"}, "collection": {Collection: "rare"}, "profile": {Profile: "rare"}, "host": {Host: "rare"}, "code": {Code: "rare"},
+		"what a depositor sees": {Sees: &access.Filter{Submitter: "rare"}},
+	} {
+		batches, err := query.Batches(ctx, planned, query.BatchFilter{Filter: f})
+		if err != nil || len(batches) != 1 {
+			t.Errorf("by %s: %d batches (%v)", name, len(batches), err)
+		}
+		jobs, err := query.Jobs(ctx, planned, query.JobFilter{Filter: f})
+		if err != nil || len(jobs) != 1 {
+			t.Errorf("by %s: %d jobs (%v)", name, len(jobs), err)
+		}
+		files, err := query.Files(ctx, planned, query.FileFilter{Filter: f})
+		if err != nil || len(files) == 0 {
+			t.Errorf("by %s: %d files (%v)", name, len(files), err)
+		}
+		if n, err := query.TotalBatches(ctx, planned, query.BatchFilter{Filter: f}); err != nil || n != 1 {
+			t.Errorf("by %s: counted %d batches (%v)", name, n, err)
+		}
+		if whole := planned.Whole(); len(whole) > 0 {
+			t.Errorf("lists by %s read from end to end: %v", name, whole)
+		}
 	}
 }

@@ -221,6 +221,9 @@ where c.files_listed <> c.files_processed + c.files_skipped + c.files_given_up +
 	if n := count(t, db, wrong); n != 0 {
 		t.Fatalf("the files of %d jobs and batches do not add up", n)
 	}
+	if n := count(t, db, "select count(*) from accession.file f left join accession.job j on j.id = f.job_id where f.submitter <> coalesce(j.submitter, '')"); n != 0 {
+		t.Fatalf("%d files are not of their jobs' submitters", n)
+	}
 	const odd = `
 select count(*) from accession.file f left join lateral (
 	select count(*) filter (where r.outcome = 'open') as open, count(*) filter (where r.outcome = 'given_up') as given_up, max(r.number) as last

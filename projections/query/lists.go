@@ -25,6 +25,17 @@ type Filter struct {
 	Sees *access.Filter
 }
 
+// narrowed returns the filter with what a caller may see as its submitter, if that is all
+// that they see: PostgreSQL reads an index for one, and may read everything for two
+// conditions of which one must hold.
+func (f Filter) narrowed() Filter {
+	s := f.Sees
+	if s != nil && !s.All && len(s.Collections) == 0 && s.Submitter != "" && (f.Submitter == "" || f.Submitter == s.Submitter) {
+		f.Submitter, f.Sees = s.Submitter, nil
+	}
+	return f
+}
+
 // sees returns whether the list is limited, to which collections, and to whose submissions
 // besides.
 func (f Filter) sees() (limited bool, collections []string, own string) {
@@ -52,12 +63,20 @@ type BatchFilter struct {
 
 // Batches lists batches, newest first.
 func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
+	f.Filter = f.narrowed()
 	limited, collections, own := f.sees()
-	rows, err := pgdb.New(db).BatchSummaries(ctx, pgdb.BatchSummariesParams{
+	of := pgdb.BatchSummariesParams{
 		State: string(f.State), Before: string(f.Before), MaxRows: atMost(f.Limit),
-		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
-		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
-	return rows, wrap("list batches", err)
+		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own}
+	if f.Host == "" {
+		rows, err := pgdb.New(db).BatchSummaries(ctx, of)
+		return rows, wrap("list batches", err)
+	}
+	rows, err := pgdb.New(db).BatchSummariesOfHost(ctx, pgdb.BatchSummariesOfHostParams{
+		Host: f.Host, State: of.State, Before: of.Before, MaxRows: of.MaxRows, Profile: of.Profile, Collection: of.Collection, Submitter: of.Submitter,
+		Code: of.Code, Since: of.Since, Until: of.Until, Limited: of.Limited, Collections: of.Collections, Own: of.Own})
+	return rows, wrap("list batches of a host", err)
 }
 
 // MostCounted is how many things of a list are counted: to count a million takes longer than
@@ -85,11 +104,19 @@ func TotalBatches(ctx context.Context, db Reader, f BatchFilter) (int64, error) 
 }
 
 func countBatches(ctx context.Context, db Reader, f BatchFilter, most int32) (int64, error) {
+	f.Filter = f.narrowed()
 	limited, collections, own := f.sees()
-	n, err := pgdb.New(db).CountListedBatches(ctx, pgdb.CountListedBatchesParams{
-		State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
-		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own, Most: most})
-	return n, wrap("count batches", err)
+	of := pgdb.CountListedBatchesParams{
+		State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code,
+		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own, Most: most}
+	if f.Host == "" {
+		n, err := pgdb.New(db).CountListedBatches(ctx, of)
+		return n, wrap("count batches", err)
+	}
+	n, err := pgdb.New(db).CountListedBatchesOfHost(ctx, pgdb.CountListedBatchesOfHostParams{
+		Host: f.Host, State: of.State, Profile: of.Profile, Collection: of.Collection, Submitter: of.Submitter, Code: of.Code,
+		Since: of.Since, Until: of.Until, Limited: of.Limited, Collections: of.Collections, Own: of.Own, Most: of.Most})
+	return n, wrap("count batches of a host", err)
 }
 
 // JobFilter chooses jobs.
@@ -103,6 +130,7 @@ type JobFilter struct {
 
 // Jobs lists jobs in the order of their ids.
 func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
+	f.Filter = f.narrowed()
 	limited, collections, own := f.sees()
 	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
 		BatchID: string(f.Batch), State: string(f.State), After: string(f.After), MaxRows: atMost(f.Limit),
@@ -123,6 +151,7 @@ func TotalJobs(ctx context.Context, db Reader, f JobFilter) (int64, error) {
 }
 
 func countJobs(ctx context.Context, db Reader, f JobFilter, most int32) (int64, error) {
+	f.Filter = f.narrowed()
 	limited, collections, own := f.sees()
 	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{
 		BatchID: string(f.Batch), State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
@@ -144,6 +173,7 @@ type FileFilter struct {
 // Files lists files in the order of their discovery: those of a job as its manifest has
 // them.
 func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
+	f.Filter = f.narrowed()
 	limited, collections, own := f.sees()
 	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{
 		BatchID: string(f.Batch), JobID: string(f.Job), State: string(f.State), Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit),

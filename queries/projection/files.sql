@@ -11,15 +11,20 @@ select * from accession.file f
 where (@batch_id::text = '' or f.batch_id = @batch_id) and (@job_id::text = '' or f.job_id = @job_id)
     and (@state::text = '' or f.status = @state) and (@name::text = '' or strpos(f.path, @name) > 0)
     and (@profile::text = '' or f.profile_name = @profile) and (@collection::text = '' or f.collection = @collection)
-    and (@submitter::text = '' or exists (select from accession.job j where j.id = f.job_id and j.submitter = @submitter))
+    and (@submitter::text = '' or f.submitter = @submitter)
     and (@code::text = '' or f.reason_code = @code) and (@host::text = '' or f.host = @host)
     and (sqlc.narg(since)::timestamptz is null or f.discovered_at >= sqlc.narg(since))
     and (sqlc.narg(until)::timestamptz is null or f.discovered_at < sqlc.narg(until))
-    and (not @limited::boolean or f.collection = any(@collections::text[])
-        or @own::text <> '' and exists (select from accession.job j where j.id = f.job_id and j.submitter = @own))
+    and (not @limited::boolean or f.collection = any(@collections::text[]) or @own::text <> '' and f.submitter = @own)
     and (@after::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = @after))
 order by f.seq
 limit @max_rows;
+
+-- name: NameSubmitters :exec
+-- Of files that were discovered before their jobs were in the tables.
+update accession.file f set submitter = j.submitter
+from (select unnest(@jobs::text[]) as id, unnest(@submitters::text[]) as submitter) j
+where f.job_id = j.id and f.submitter <> j.submitter;
 
 -- name: File :one
 select * from accession.file where raw_file_hash = @raw_file_hash;

@@ -100,6 +100,11 @@ select kind, aggregate_id, seq, error from accession.poison_event where waits_fo
     where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)
     order by c.id limit 20
 ) union all (
+    select 'a file is of its job''s submitter', 'file', f.raw_file_hash, j.submitter, f.submitter
+    from accession.file f join accession.job j on j.id = f.job_id
+    where f.submitter <> j.submitter
+    order by f.raw_file_hash limit 20
+) union all (
     select 'each grab has its row', 'deposit', e.aggregate_id || '/' || e.version, 'turn ' || (e.data -> 'ticket' ->> 'turn'), 'none'
     from accession.event e
     where e.type in ('batch.grabbed', 'query.grabbed') and not exists (

@@ -7,7 +7,19 @@ join accession.batch b on b.id = s.batch_id
 where (@state::text = '' or b.status = @state) and (@before::text = '' or b.id < @before)
     and (@profile::text = '' or b.profile_name = @profile) and (@collection::text = '' or b.collection = @collection)
     and (@submitter::text = '' or b.submitter = @submitter) and (@code::text = '' or b.reason_code = @code)
-    and (@host::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = @host))
+    and (sqlc.narg(since)::timestamptz is null or b.submitted_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or b.submitted_at < sqlc.narg(until))
+    and (not @limited::boolean or b.collection = any(@collections::text[]) or @own::text <> '' and b.submitter = @own)
+order by s.batch_id desc
+limit @max_rows;
+
+-- name: BatchSummariesOfHost :many
+-- A statement of its own: as one condition of many, PostgreSQL would ask it of each batch.
+select s.* from report.batch_summary s
+join accession.batch b on b.id = s.batch_id
+where b.id in (select j.batch_id from accession.job j where j.host = @host) and (@state::text = '' or b.status = @state) and (@before::text = '' or b.id < @before)
+    and (@profile::text = '' or b.profile_name = @profile) and (@collection::text = '' or b.collection = @collection)
+    and (@submitter::text = '' or b.submitter = @submitter) and (@code::text = '' or b.reason_code = @code)
     and (sqlc.narg(since)::timestamptz is null or b.submitted_at >= sqlc.narg(since))
     and (sqlc.narg(until)::timestamptz is null or b.submitted_at < sqlc.narg(until))
     and (not @limited::boolean or b.collection = any(@collections::text[]) or @own::text <> '' and b.submitter = @own)

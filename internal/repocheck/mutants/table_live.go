@@ -291,6 +291,10 @@ var commits = []Mutant{{
 	At: "eventstore/zklive (*reader).job", Do: []Op{Always("errChanged")},
 	Package: zklive, Test: "TestReadWhileAJobLeavesItsQueue",
 }, {
+	Name: "the submitter of files that come before their job", Why: "a depositor's list lacks files of its own",
+	At: "projections/internal/fold (*Fold).nameSubmitter", Do: []Op{First("return")},
+	Package: "projections", Test: "TestAddsUpAlways",
+}, {
 	Name: "the end of states in memory", Why: "a projector keeps every job that it ever saw, up to a bound of many megabytes", Was: true,
 	At: "projections/internal/fold markStored", Do: []Op{Never("ended")},
 	Package: "projections/internal/fold", Test: "TestEndedStatesAreDropped",

@@ -400,6 +400,7 @@ type FileRow struct {
 	SourceModified      *time.Time `json:"source_modified"`
 	Status              string     `json:"status"`
 	StatusSince         time.Time  `json:"status_since"`
+	Submitter           string     `json:"submitter"`
 	Url                 string     `json:"url"`
 	Version             int64      `json:"version"`
 	Worker              string     `json:"worker"`

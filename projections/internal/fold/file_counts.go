@@ -21,12 +21,12 @@ func (s *countState) columns() pgdb.AccessionFileCount { return s.AccessionFileC
 // countsOf returns the keys of the counters that an event changes: those of the job and
 // the batch whose files, or whose deletion, it describes. A file's events may be in the
 // log before those of its job, because they do not pass through the outbox. Hence
-// counters have rows of their own.
+// counters have rows of their own. Those of a new job say whether it has files already.
 func countsOf(r domain.Recorded) []string {
 	var job domain.JobID
 	if m, ok := domain.MoveOfFile(r.Data); ok {
 		job = m.JobID
-	} else if r.Type == domain.EventJobDeleted {
+	} else if r.Type == domain.EventJobDeleted || r.Type == domain.EventJobCreated {
 		job = domain.JobID(r.Aggregate.ID)
 	}
 	if job == "" {

@@ -2,7 +2,10 @@ package fold
 
 import (
 	"context"
+	"fmt"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
@@ -45,6 +48,9 @@ func (f *Fold) file(r domain.Recorded) error {
 	at := domain.At(r.Stored).Time
 	if before.State == domain.FileNone {
 		s.row.Seq, s.row.DiscoveredAt = int64(r.Seq), at
+		if job := f.jobs[string(next.Spec.JobID)]; job != nil {
+			s.row.Submitter = job.Configuration.Submitter
+		}
 	}
 	if err := f.countFile(before, next); err != nil {
 		return err
@@ -53,6 +59,38 @@ func (f *Fold) file(r domain.Recorded) error {
 	f.fileRetries(r, before.State, s, at)
 	s.row.StatusSince = at
 	return nil
+}
+
+// lateJobs are jobs whose events come after those of their files, with their submitters.
+type lateJobs struct{ ids, submitters []string }
+
+// nameSubmitter sets the submitter of files that were discovered before their job was
+// created.
+func (f *Fold) nameSubmitter(job domain.Job) {
+	c := f.counts[string(job.ID)]
+	if c == nil || c.FilesListed == 0 {
+		return
+	}
+	for _, s := range f.files {
+		if s.Spec.JobID == job.ID {
+			s.row.Submitter = job.Configuration.Submitter
+		}
+	}
+	f.lateJobs.ids = append(f.lateJobs.ids, string(job.ID))
+	f.lateJobs.submitters = append(f.lateJobs.submitters, job.Configuration.Submitter)
+}
+
+// steps returns the step that writes the submitters to the files in the tables.
+func (l lateJobs) steps(in func(pgx.Tx) *pgdb.Queries) []Step {
+	if len(l.ids) == 0 {
+		return nil
+	}
+	return []Step{func(ctx context.Context, tx pgx.Tx) error {
+		if err := in(tx).NameSubmitters(ctx, pgdb.NameSubmittersParams{Jobs: l.ids, Submitters: l.submitters}); err != nil {
+			return fmt.Errorf("name the submitters of files of %d jobs: %w", len(l.ids), err)
+		}
+		return nil
+	}}
 }
 
 func (f *Fold) fileTransition(r domain.Recorded, before domain.File, s *fileState, at time.Time) {

@@ -33,6 +33,7 @@ type Fold struct {
 	fileTransitions []pgdb.AccessionFileTransition
 	reports         []pgdb.AccessionBatchReport
 	retries         retries
+	lateJobs        lateJobs
 
 	round int // number of this transaction, from 0
 }
@@ -89,7 +90,7 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 		ensureState(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, toLoad.batches, false)
 		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindJob:
-		ensureState(f, f.jobs, id, func() *jobState { return newJob(domain.JobID(id)) }, toLoad.jobs, first)
+		f.ensureJob(domain.JobID(id), toLoad, first)
 	case domain.KindSetting:
 		ensureState(f, f.settings, id, func() *settingState { return &settingState{} }, toLoad.settings, first)
 	case domain.KindQuery:
@@ -97,10 +98,17 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindFile:
 		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
+		if m, ok := domain.MoveOfFile(r.Data); ok && first && m.JobID != "" {
+			f.ensureJob(m.JobID, toLoad, false) // whose submitter is the file's
+		}
 	}
 	for _, key := range countsOf(r) {
 		ensureState(f, f.counts, key, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, toLoad.counts, false)
 	}
+}
+
+func (f *Fold) ensureJob(id domain.JobID, toLoad keysToLoad, first bool) {
+	ensureState(f, f.jobs, string(id), func() *jobState { return newJob(id) }, toLoad.jobs, first)
 }
 
 // Load reads the states that the events change and that the fold does not have. A state is
@@ -207,6 +215,7 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 		writeSteps(names, jobChange, f.jobs),
 		copySteps(schema, "job_transition", f.transitions),
 		writeSteps(names, fileChange, f.files),
+		f.lateJobs.steps(in),
 		copySteps(schema, "file_transition", f.fileTransitions),
 		writeSteps(names, countChange, f.counts),
 		writeSteps(names, depositChange, f.deposits),
@@ -235,7 +244,7 @@ func (f *Fold) Written(most int) {
 	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
 	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
 	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
-	f.retries = retries{byKey: map[attemptKey]*Retry{}}
+	f.retries, f.lateJobs = retries{byKey: map[attemptKey]*Retry{}}, lateJobs{}
 	markStored(f.batches, f.round, most)
 	markStored(f.jobs, f.round, most)
 	markStored(f.files, f.round, most)

@@ -53,6 +53,9 @@ func (f *Fold) job(r domain.Recorded) error {
 		s.row.Collection = m.Collection
 	}
 	s.outputs(r)
+	if from == domain.JobNone {
+		f.nameSubmitter(s.Job)
+	}
 	if from == s.State {
 		return nil
 	}

@@ -29,7 +29,7 @@ var (
 		"response_type", "submission_mode", "working_dir", "digest_algorithm", "digest_value", "file_name", "size", "manifest_row",
 		"row_fault", "object_key", "profile_version", "host", "erc_who", "erc_what", "erc_when", "erc_where", "created_at"}}
 	fileChange = change{table: "file", key: "raw_file_hash", where: " and t.version < r.version", fixed: []string{"seq", "batch_id", "job_id", "source", "path", "by_version",
-		"collection", "profile_name", "dataset", "group_name", "host",
+		"collection", "profile_name", "submitter", "dataset", "group_name", "host",
 		"url", "listed_size", "source_modified", "digest_algorithm", "digest_value", "discovered_at"}}
 	countChange   = change{table: "file_count", key: "id"}
 	depositChange = change{table: "deposit", key: "batch_id", where: " and t.number = r.number",

@@ -16,11 +16,10 @@ select count(*) from (select from accession.batch b
 where b.version > 0 and ($1::text = '' or b.status = $1)
     and ($2::text = '' or b.profile_name = $2) and ($3::text = '' or b.collection = $3)
     and ($4::text = '' or b.submitter = $4) and ($5::text = '' or b.reason_code = $5)
-    and ($6::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = $6))
-    and ($7::timestamptz is null or b.submitted_at >= $7)
-    and ($8::timestamptz is null or b.submitted_at < $8)
-    and (not $9::boolean or b.collection = any($10::text[]) or $11::text <> '' and b.submitter = $11)
-    limit $12) counted
+    and ($6::timestamptz is null or b.submitted_at >= $6)
+    and ($7::timestamptz is null or b.submitted_at < $7)
+    and (not $8::boolean or b.collection = any($9::text[]) or $10::text <> '' and b.submitter = $10)
+    limit $11) counted
 `
 
 type CountListedBatchesParams struct {
@@ -29,7 +28,6 @@ type CountListedBatchesParams struct {
 	Collection  string     `json:"collection"`
 	Submitter   string     `json:"submitter"`
 	Code        string     `json:"code"`
-	Host        string     `json:"host"`
 	Since       *time.Time `json:"since"`
 	Until       *time.Time `json:"until"`
 	Limited     bool       `json:"limited"`
@@ -46,7 +44,52 @@ func (q *Queries) CountListedBatches(ctx context.Context, arg CountListedBatches
 		arg.Collection,
 		arg.Submitter,
 		arg.Code,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+		arg.Most,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countListedBatchesOfHost = `-- name: CountListedBatchesOfHost :one
+select count(*) from (select from accession.batch b
+where b.version > 0 and b.id in (select j.batch_id from accession.job j where j.host = $1) and ($2::text = '' or b.status = $2)
+    and ($3::text = '' or b.profile_name = $3) and ($4::text = '' or b.collection = $4)
+    and ($5::text = '' or b.submitter = $5) and ($6::text = '' or b.reason_code = $6)
+    and ($7::timestamptz is null or b.submitted_at >= $7)
+    and ($8::timestamptz is null or b.submitted_at < $8)
+    and (not $9::boolean or b.collection = any($10::text[]) or $11::text <> '' and b.submitter = $11)
+    limit $12) counted
+`
+
+type CountListedBatchesOfHostParams struct {
+	Host        string     `json:"host"`
+	State       string     `json:"state"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
+	Most        int32      `json:"most"`
+}
+
+func (q *Queries) CountListedBatchesOfHost(ctx context.Context, arg CountListedBatchesOfHostParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countListedBatchesOfHost,
 		arg.Host,
+		arg.State,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
 		arg.Since,
 		arg.Until,
 		arg.Limited,

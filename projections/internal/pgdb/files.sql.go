@@ -11,7 +11,7 @@ import (
 )
 
 const file = `-- name: File :one
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where raw_file_hash = $1
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts, submitter from accession.file where raw_file_hash = $1
 `
 
 func (q *Queries) File(ctx context.Context, rawFileHash string) (AccessionFile, error) {
@@ -61,6 +61,7 @@ func (q *Queries) File(ctx context.Context, rawFileHash string) (AccessionFile, 
 		&i.Host,
 		&i.ReasonHost,
 		&i.ReasonWhoActs,
+		&i.Submitter,
 	)
 	return i, err
 }
@@ -180,16 +181,15 @@ func (q *Queries) FileTransitions(ctx context.Context, rawFileHash string) ([]Ac
 }
 
 const files = `-- name: Files :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file f
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts, submitter from accession.file f
 where ($1::text = '' or f.batch_id = $1) and ($2::text = '' or f.job_id = $2)
     and ($3::text = '' or f.status = $3) and ($4::text = '' or strpos(f.path, $4) > 0)
     and ($5::text = '' or f.profile_name = $5) and ($6::text = '' or f.collection = $6)
-    and ($7::text = '' or exists (select from accession.job j where j.id = f.job_id and j.submitter = $7))
+    and ($7::text = '' or f.submitter = $7)
     and ($8::text = '' or f.reason_code = $8) and ($9::text = '' or f.host = $9)
     and ($10::timestamptz is null or f.discovered_at >= $10)
     and ($11::timestamptz is null or f.discovered_at < $11)
-    and (not $12::boolean or f.collection = any($13::text[])
-        or $14::text <> '' and exists (select from accession.job j where j.id = f.job_id and j.submitter = $14))
+    and (not $12::boolean or f.collection = any($13::text[]) or $14::text <> '' and f.submitter = $14)
     and ($15::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = $15))
 order by f.seq
 limit $16
@@ -286,6 +286,7 @@ func (q *Queries) Files(ctx context.Context, arg FilesParams) ([]AccessionFile, 
 			&i.Host,
 			&i.ReasonHost,
 			&i.ReasonWhoActs,
+			&i.Submitter,
 		); err != nil {
 			return nil, err
 		}
@@ -334,7 +335,7 @@ func (q *Queries) LoadFileCounts(ctx context.Context, ids []string) ([]Accession
 }
 
 const loadFiles = `-- name: LoadFiles :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where raw_file_hash = any($1::text[])
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts, submitter from accession.file where raw_file_hash = any($1::text[])
 `
 
 func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFile, error) {
@@ -390,6 +391,7 @@ func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFi
 			&i.Host,
 			&i.ReasonHost,
 			&i.ReasonWhoActs,
+			&i.Submitter,
 		); err != nil {
 			return nil, err
 		}
@@ -399,4 +401,21 @@ func (q *Queries) LoadFiles(ctx context.Context, hashes []string) ([]AccessionFi
 		return nil, err
 	}
 	return items, nil
+}
+
+const nameSubmitters = `-- name: NameSubmitters :exec
+update accession.file f set submitter = j.submitter
+from (select unnest($1::text[]) as id, unnest($2::text[]) as submitter) j
+where f.job_id = j.id and f.submitter <> j.submitter
+`
+
+type NameSubmittersParams struct {
+	Jobs       []string `json:"jobs"`
+	Submitters []string `json:"submitters"`
+}
+
+// Of files that were discovered before their jobs were in the tables.
+func (q *Queries) NameSubmitters(ctx context.Context, arg NameSubmittersParams) error {
+	_, err := q.db.Exec(ctx, nameSubmitters, arg.Jobs, arg.Submitters)
+	return err
 }

@@ -407,6 +407,8 @@ type AccessionFile struct {
 	ReasonHost *string `json:"reason_host"`
 	// Who must act now: depositor, operator, service or none; empty = follows from the class.
 	ReasonWhoActs *string `json:"reason_who_acts"`
+	// Submitter of its job; empty = it has none, or its job is not in the tables yet.
+	Submitter string `json:"submitter"`
 }
 
 // One row per job and one per batch: how many of its files stand where, and their bytes. files_listed = files_processed + files_skipped + files_given_up + files_deleted + files_in_progress, at every moment.

@@ -270,7 +270,7 @@ func (q *Queries) ReportFileMoves(ctx context.Context, arg ReportFileMovesParams
 }
 
 const reportFiles = `-- name: ReportFiles :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where batch_id = $1 and seq > $2 order by seq limit $3
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts, submitter from accession.file where batch_id = $1 and seq > $2 order by seq limit $3
 `
 
 type ReportFilesParams struct {
@@ -333,6 +333,7 @@ func (q *Queries) ReportFiles(ctx context.Context, arg ReportFilesParams) ([]Acc
 			&i.Host,
 			&i.ReasonHost,
 			&i.ReasonWhoActs,
+			&i.Submitter,
 		); err != nil {
 			return nil, err
 		}

@@ -230,6 +230,11 @@ const brokenSums = `-- name: BrokenSums :many
     where j.status <> 'deleted' and (c.files_processed <> f.processed or c.files_skipped <> f.skipped or c.files_given_up <> f.given_up)
     order by c.id limit 20
 ) union all (
+    select 'a file is of its job''s submitter', 'file', f.raw_file_hash, j.submitter, f.submitter
+    from accession.file f join accession.job j on j.id = f.job_id
+    where f.submitter <> j.submitter
+    order by f.raw_file_hash limit 20
+) union all (
     select 'each grab has its row', 'deposit', e.aggregate_id || '/' || e.version, 'turn ' || (e.data -> 'ticket' ->> 'turn'), 'none'
     from accession.event e
     where e.type in ('batch.grabbed', 'query.grabbed') and not exists (
@@ -339,7 +344,7 @@ func (q *Queries) EventsFrom(ctx context.Context, arg EventsFromParams) ([]Acces
 }
 
 const filesAfter = `-- name: FilesAfter :many
-select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts from accession.file where raw_file_hash > $1 order by raw_file_hash limit $2
+select raw_file_hash, version, status, seq, batch_id, job_id, source, path, by_version, url, listed_size, source_modified, digest_algorithm, digest_value, size, sha256, download_attempts, processing_attempts, download_started_at, processing_started_at, failed_at, fence, worker, output_key, output_sha256, output_size, reason_class, reason_code, reason_message, reason_attempt, reason_worker, open_failure, discovered_at, status_since, last_modified, command_id, collection, profile_name, dataset, group_name, host, reason_host, reason_who_acts, submitter from accession.file where raw_file_hash > $1 order by raw_file_hash limit $2
 `
 
 type FilesAfterParams struct {
@@ -400,6 +405,7 @@ func (q *Queries) FilesAfter(ctx context.Context, arg FilesAfterParams) ([]Acces
 			&i.Host,
 			&i.ReasonHost,
 			&i.ReasonWhoActs,
+			&i.Submitter,
 		); err != nil {
 			return nil, err
 		}

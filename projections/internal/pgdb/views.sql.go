@@ -101,12 +101,11 @@ join accession.batch b on b.id = s.batch_id
 where ($1::text = '' or b.status = $1) and ($2::text = '' or b.id < $2)
     and ($3::text = '' or b.profile_name = $3) and ($4::text = '' or b.collection = $4)
     and ($5::text = '' or b.submitter = $5) and ($6::text = '' or b.reason_code = $6)
-    and ($7::text = '' or exists (select from accession.job j where j.batch_id = b.id and j.host = $7))
-    and ($8::timestamptz is null or b.submitted_at >= $8)
-    and ($9::timestamptz is null or b.submitted_at < $9)
-    and (not $10::boolean or b.collection = any($11::text[]) or $12::text <> '' and b.submitter = $12)
+    and ($7::timestamptz is null or b.submitted_at >= $7)
+    and ($8::timestamptz is null or b.submitted_at < $8)
+    and (not $9::boolean or b.collection = any($10::text[]) or $11::text <> '' and b.submitter = $11)
 order by s.batch_id desc
-limit $13
+limit $12
 `
 
 type BatchSummariesParams struct {
@@ -116,7 +115,6 @@ type BatchSummariesParams struct {
 	Collection  string     `json:"collection"`
 	Submitter   string     `json:"submitter"`
 	Code        string     `json:"code"`
-	Host        string     `json:"host"`
 	Since       *time.Time `json:"since"`
 	Until       *time.Time `json:"until"`
 	Limited     bool       `json:"limited"`
@@ -135,7 +133,100 @@ func (q *Queries) BatchSummaries(ctx context.Context, arg BatchSummariesParams) 
 		arg.Collection,
 		arg.Submitter,
 		arg.Code,
+		arg.Since,
+		arg.Until,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ReportBatchSummary
+	for rows.Next() {
+		var i ReportBatchSummary
+		if err := rows.Scan(
+			&i.BatchID,
+			&i.Status,
+			&i.Submitter,
+			&i.ProfileName,
+			&i.Type,
+			&i.ErcWhat,
+			&i.FileName,
+			&i.RowsListed,
+			&i.JobsCompleted,
+			&i.JobsFailed,
+			&i.JobsHeld,
+			&i.JobsDeleted,
+			&i.JobsInProgress,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.SubmittedAt,
+			&i.StartedAt,
+			&i.ReportedAt,
+			&i.Reports,
+			&i.SecondsToReport,
+			&i.FilesListed,
+			&i.FilesProcessed,
+			&i.FilesSkipped,
+			&i.FilesGivenUp,
+			&i.FilesDeleted,
+			&i.FilesInProgress,
+			&i.BytesListed,
+			&i.BytesDownloaded,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const batchSummariesOfHost = `-- name: BatchSummariesOfHost :many
+select s.batch_id, s.status, s.submitter, s.profile_name, s.type, s.erc_what, s.file_name, s.rows_listed, s.jobs_completed, s.jobs_failed, s.jobs_held, s.jobs_deleted, s.jobs_in_progress, s.reason_class, s.reason_code, s.reason_message, s.submitted_at, s.started_at, s.reported_at, s.reports, s.seconds_to_report, s.files_listed, s.files_processed, s.files_skipped, s.files_given_up, s.files_deleted, s.files_in_progress, s.bytes_listed, s.bytes_downloaded from report.batch_summary s
+join accession.batch b on b.id = s.batch_id
+where b.id in (select j.batch_id from accession.job j where j.host = $1) and ($2::text = '' or b.status = $2) and ($3::text = '' or b.id < $3)
+    and ($4::text = '' or b.profile_name = $4) and ($5::text = '' or b.collection = $5)
+    and ($6::text = '' or b.submitter = $6) and ($7::text = '' or b.reason_code = $7)
+    and ($8::timestamptz is null or b.submitted_at >= $8)
+    and ($9::timestamptz is null or b.submitted_at < $9)
+    and (not $10::boolean or b.collection = any($11::text[]) or $12::text <> '' and b.submitter = $12)
+order by s.batch_id desc
+limit $13
+`
+
+type BatchSummariesOfHostParams struct {
+	Host        string     `json:"host"`
+	State       string     `json:"state"`
+	Before      string     `json:"before"`
+	Profile     string     `json:"profile"`
+	Collection  string     `json:"collection"`
+	Submitter   string     `json:"submitter"`
+	Code        string     `json:"code"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	Own         string     `json:"own"`
+	MaxRows     int32      `json:"max_rows"`
+}
+
+// A statement of its own: as one condition of many, PostgreSQL would ask it of each batch.
+func (q *Queries) BatchSummariesOfHost(ctx context.Context, arg BatchSummariesOfHostParams) ([]ReportBatchSummary, error) {
+	rows, err := q.db.Query(ctx, batchSummariesOfHost,
 		arg.Host,
+		arg.State,
+		arg.Before,
+		arg.Profile,
+		arg.Collection,
+		arg.Submitter,
+		arg.Code,
 		arg.Since,
 		arg.Until,
 		arg.Limited,

@@ -39,7 +39,7 @@ const Main = "main"
 // Version is the version of the rules by which this program folds events into rows. It
 // is incremented when the same events lead to other rows: tables of another version
 // must be rebuilt.
-const Version = 4
+const Version = 5
 
 // PartitionWidth is the number of events in a partition of the event table, as in
 // accession.make_event_partitions.
