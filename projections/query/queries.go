@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
@@ -15,13 +16,15 @@ type QueryRow = pgdb.AccessionQuery
 type QueryFilter struct {
 	Status    asked.State
 	Submitter string
-	Before    domain.QueryID // only older ones: the last of the page before
-	Limit     int            // at most, newest first (default 100)
+	// Since and Until bound when they were received: not before, and before.
+	Since, Until time.Time
+	Before       domain.QueryID // only older ones: the last of the page before
+	Limit        int            // at most, newest first (default 100)
 }
 
 // Queries lists queries, newest first.
 func Queries(ctx context.Context, db Reader, f QueryFilter) ([]QueryRow, error) {
-	rows, err := pgdb.New(db).Queries(ctx, pgdb.QueriesParams{Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), MaxRows: atMost(f.Limit)})
+	rows, err := pgdb.New(db).Queries(ctx, pgdb.QueriesParams{Status: string(f.Status), Submitter: f.Submitter, Before: string(f.Before), Since: given(f.Since), Until: given(f.Until), MaxRows: atMost(f.Limit)})
 	return rows, wrap("list queries", err)
 }
 

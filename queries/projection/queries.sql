@@ -37,6 +37,7 @@ where q.id = r.id and q.version < r.version;
 -- name: Queries :many
 select * from accession.query
 where (@status::text = '' or status = @status) and (@submitter::text = '' or submitter = @submitter) and (@before::text = '' or id < @before)
+    and (sqlc.narg(since)::timestamptz is null or received_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or received_at < sqlc.narg(until))
 order by id desc
 limit @max_rows;
 

@@ -15,6 +15,9 @@ select * from record.bulk_action where id = @id;
 -- Newest first, a page at a time; of one actor, or with an empty name of all.
 select * from record.bulk_action
 where (sqlc.narg(before)::bigint is null or number < sqlc.narg(before)) and (@actor::text = '' or actor = @actor)
+    and (@state::text = '' or @state = case when ended_at is not null and cancelled_at is not null then 'cancelled' when ended_at is not null then 'done'
+        when begun_at is not null then 'running' else 'waiting' end)
+    and (sqlc.narg(since)::timestamptz is null or requested_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or requested_at < sqlc.narg(until))
 order by number desc limit @max_rows;
 
 -- name: OpenBulkActions :many

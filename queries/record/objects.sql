@@ -1,5 +1,5 @@
 -- Objects as they are found and read. A list goes through the index of what is rarest: a
--- local id, a name of a file, a submitter, or the objects themselves.
+-- local id, a name of a file, what is said of a version, or the objects themselves.
 
 -- name: ObjectsWithWords :many
 -- What has the words is found first: with the limit in sight, PostgreSQL would rather look
@@ -31,7 +31,9 @@ where (@identifier::text = '' or o.primary_identifier = @identifier)
     and (not @limited::boolean or o.collection = any(@collections::text[]))
     and (@file::text = '' or exists (select from record.object_file f where f.primary_identifier = o.primary_identifier
         and (f.name = @file or right(f.name, length(@file) + 1) = '/' || @file)))
-    and (@submitter::text = '' or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier and v.submitter = @submitter))
+    and (not @by_version::boolean or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier
+        and (@submitter::text = '' or v.submitter = @submitter) and (@batch_id::text = '' or v.batch_id = @batch_id) and (@profile::text = '' or v.profile_name = @profile)
+        and (sqlc.narg(since)::timestamptz is null or v.recorded_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or v.recorded_at < sqlc.narg(until))))
 order by o.primary_identifier limit @max_rows;
 
 -- name: ObjectsWithFile :many
@@ -45,12 +47,17 @@ where (@identifier::text = '' or o.primary_identifier = @identifier)
     and (@title::text = '' or to_tsvector('simple', o.erc_what) @@ plainto_tsquery('simple', @title))
     and (@creator::text = '' or to_tsvector('simple', o.erc_who) @@ plainto_tsquery('simple', @creator))
     and (not @limited::boolean or o.collection = any(@collections::text[]))
-    and (@submitter::text = '' or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier and v.submitter = @submitter))
+    and (not @by_version::boolean or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier
+        and (@submitter::text = '' or v.submitter = @submitter) and (@batch_id::text = '' or v.batch_id = @batch_id) and (@profile::text = '' or v.profile_name = @profile)
+        and (sqlc.narg(since)::timestamptz is null or v.recorded_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or v.recorded_at < sqlc.narg(until))))
 order by o.primary_identifier limit @max_rows;
 
--- name: ObjectsOfSubmitter :many
+-- name: ObjectsByVersion :many
+-- One version meets all of its conditions.
 select o.* from (
-    select distinct v.primary_identifier from record.object_version v where v.submitter = @submitter and v.primary_identifier > @after::text
+    select distinct v.primary_identifier from record.object_version v
+    where (@submitter::text = '' or v.submitter = @submitter) and (@batch_id::text = '' or v.batch_id = @batch_id) and (@profile::text = '' or v.profile_name = @profile)
+        and (sqlc.narg(since)::timestamptz is null or v.recorded_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or v.recorded_at < sqlc.narg(until)) and v.primary_identifier > @after::text
 ) c join record.object o on o.primary_identifier = c.primary_identifier
 where (@identifier::text = '' or o.primary_identifier = @identifier)
     and (@title::text = '' or to_tsvector('simple', o.erc_what) @@ plainto_tsquery('simple', @title))

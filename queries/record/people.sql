@@ -110,6 +110,7 @@ values (@now, @caller, @via, @address, @action, @subject, @outcome, @detail, @re
 -- The newest first, a page at a time; empty texts and null select all.
 select * from record.audit_entry
 where (sqlc.narg('before')::bigint is null or id < sqlc.narg('before')) and (sqlc.narg('since')::timestamptz is null or at >= sqlc.narg('since'))
+    and (sqlc.narg('until')::timestamptz is null or at < sqlc.narg('until'))
     and (@caller::text = '' or caller = @caller) and (@action::text = '' or action = @action or starts_with(action, @action || '.'))
     and (@subject::text = '' or subject = @subject)
 order by id desc limit @max_rows;

@@ -167,7 +167,7 @@ func actsInBulk(o *crashInstallation, point string) {
 	o.finish()
 	request := []string{"bulk", "begin", "job", "requeue", "--batch", string(id), "--state", "failed", "--yes", "--no-wait"}
 	bulkActions := func() []bulk.Action {
-		page, err := bulk.List(o.ctx(), o.app, true, 100, "")
+		page, err := bulk.List(o.ctx(), o.app, true, bulk.ListFilter{}, 100, "")
 		o.must(err)
 		return page.Items
 	}

@@ -98,7 +98,7 @@ func pageOf(limit int, from app.Cursor) operation.Page {
 
 // filter says what a list of a service is chosen by.
 func filter(f app.Filter) operation.Filter {
-	return operation.Filter{Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host, Since: f.Since, Until: f.Until}
+	return operation.Filter{Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host, Age: operation.Age{Since: f.Since, OlderThan: f.Until}}
 }
 
 // at says as of when a service is asked for something.

@@ -3,6 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -61,19 +63,22 @@ func (p *program) dropTransfer(stop bool) *cobra.Command {
 }
 
 func (p *program) dropList() *cobra.Command {
-	var submitter string
-	var removed bool
+	var in operation.DropList
 	c := &cobra.Command{
 		Use: "ls", Short: "List what is in the drop folder",
 		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason.",
 		Example: "  accession drop ls\n  accession drop ls --submitter ana -o json",
 		Args:    cobra.NoArgs,
 		RunE: whole(p, func([]string) request {
-			return request{"drop.ls", &operation.DropList{Submitter: submitter, Removed: removed}}
+			return request{"drop.ls", &in}
 		}, views.Drops),
 	}
-	c.Flags().StringVar(&submitter, "submitter", "", "only those of this `NAME`")
-	c.Flags().BoolVar(&removed, "removed", false, "those that operators have removed")
+	c.Flags().StringVar(&in.Submitter, "submitter", "", "only those of this `NAME`")
+	c.Flags().StringVar(&in.Profile, "profile", "", "only those for this `PROFILE`")
+	c.Flags().StringVar(&in.Collection, "collection", "", "only those for a profile of this `COLLECTION`")
+	flags.Parsed(c, &in.State, "state", "", "only those in this `STATE`: waiting or refused", flags.Optional(flags.Among(drops.Waiting, drops.Refused)))
+	flags.Age(c, &in.Since, &in.OlderThan, "those", "received")
+	c.Flags().BoolVar(&in.Removed, "removed", false, "those that operators have removed")
 	return c
 }
 

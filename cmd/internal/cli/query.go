@@ -148,7 +148,7 @@ func (p *program) queryLs() *cobra.Command {
 		Example: "  accession query ls --submitter ana --state answered",
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
-			return request{"query.ls", &operation.QueryList{Page: pageOf(f.Limit, from), Submitter: f.Submitter, State: string(f.Status)}}
+			return request{"query.ls", &operation.QueryList{Page: pageOf(f.Limit, from), Age: operation.Age{Since: f.Since, OlderThan: f.Until}, Submitter: f.Submitter, State: string(f.Status)}}
 		}, func(w io.Writer, page app.Page[queries.Query]) {
 			views.Queries(w, page.Items)
 			more(w, page, "queries")
@@ -156,6 +156,7 @@ func (p *program) queryLs() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only those of `NAME`")
 	flags.Parsed(c, (*string)(&f.Status), "state", "", "only those in this `STATE`: received, parked, grabbed, answered or failed", flags.Optional(flags.Among("received", "parked", "grabbed", "answered", "failed")))
+	flags.Age(c, &f.Since, &f.Until, "those", "received")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "queries")
 	return c

@@ -32,6 +32,13 @@ type BulkCancel struct {
 	Change
 }
 
+// BulkList chooses bulk actions.
+type BulkList struct {
+	Page
+	Age
+	State string `query:"state" maxLength:"20" enum:"waiting,running,done,cancelled" doc:"Only in this state"`
+}
+
 // BulkItems chooses what a bulk action has taken.
 type BulkItems struct {
 	BulkID
@@ -42,8 +49,8 @@ type BulkItems struct {
 func bulkActions() []*Operation {
 	return []*Operation{
 		acting(get("bulk.ls", "/v1/bulk-actions", "List bulk actions: the own, or all with the right in all collections", OnSome, false,
-			func(ctx context.Context, c *Call, in *Page) (app.Page[bulk.Action], error) {
-				return bulk.List(ctx, c.App, c.everyones(), in.Limit, app.Cursor(in.Cursor))
+			func(ctx context.Context, c *Call, in *BulkList) (app.Page[bulk.Action], error) {
+				return bulk.List(ctx, c.App, c.everyones(), bulk.ListFilter{State: in.State, Since: in.Since, Until: in.OlderThan}, in.Limit, app.Cursor(in.Cursor))
 			})),
 		acting(get("bulk.show", "/v1/bulk-actions/{id}", "Show a bulk action and how far it is", OnSome, false,
 			func(ctx context.Context, c *Call, in *BulkID) (bulk.Action, error) {

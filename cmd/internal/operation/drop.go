@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"slices"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
@@ -12,8 +13,22 @@ import (
 
 // DropList chooses deposits in the drop folder.
 type DropList struct {
-	Submitter string `query:"submitter" maxLength:"256" doc:"Only those of this user; without the right to see all: you"`
-	Removed   bool   `query:"removed" doc:"Those that operators have removed"`
+	Submitter  string `query:"submitter" maxLength:"256" doc:"Only those of this user; without the right to see all: you"`
+	Profile    string `query:"profile" maxLength:"200" doc:"Only for this profile"`
+	Collection string `query:"collection" maxLength:"200" doc:"Only for a profile of this collection"`
+	State      string `query:"state" maxLength:"20" enum:"waiting,refused" doc:"Only in this state; of those that are not removed"`
+	Age
+	Removed bool `query:"removed" doc:"Those that operators have removed"`
+}
+
+// has reports whether a deposit is chosen.
+func (l *DropList) has(c *Call, s drops.Shown) bool {
+	if l.Collection != "" {
+		if of, err := c.collectionOf(s.Profile); err != nil || of != l.Collection { // its profile may have gone
+			return false
+		}
+	}
+	return (l.Profile == "" || s.Profile == l.Profile) && (l.State == "" || s.State == l.State) && l.Age.has(s.Received)
 }
 
 // DropChange is a command about a deposit in the drop folder.
@@ -40,8 +55,9 @@ func dropFolder() []*Operation {
 				if !c.Caller.May(access.See, "") {
 					of = c.Caller.Name
 				}
-				p, err := Whole(drops.List(ctx, c.App, of, in.Removed))
-				return orUnknown(ctx, c, named{submitter: of}, p, err)
+				all, err := drops.List(ctx, c.App, of, in.Removed)
+				p, err := Whole(slices.DeleteFunc(all, func(s drops.Shown) bool { return !in.has(c, s) }), err)
+				return orUnknown(ctx, c, named{submitter: of, profile: in.Profile, collection: in.Collection}, p, err)
 			}),
 		change(verb[string]{"retry", "Let a refused deposit be transferred again", drops.Retry}),
 		change(verb[string]{"rm", "Remove a deposit from the drop folder, for ever", drops.Remove}),

@@ -40,19 +40,29 @@ type Page struct {
 
 // Filter is what lists of batches, jobs and files choose by.
 type Filter struct {
-	Profile    string    `query:"profile" maxLength:"200" doc:"Only of this profile"`
-	Collection string    `query:"collection" maxLength:"200" doc:"Only of this collection"`
-	Submitter  string    `query:"submitter" maxLength:"256" doc:"Only submitted by this user"`
-	Code       string    `query:"code" maxLength:"100" doc:"Only those that failed or wait for a reason with this code"`
-	Host       string    `query:"host" maxLength:"300" doc:"Only those whose payload comes from this host"`
-	Since      time.Time `query:"since" doc:"Only those begun from this time on"`
-	Until      time.Time `query:"until" doc:"Only those begun before this time"`
+	Profile    string `query:"profile" maxLength:"200" doc:"Only of this profile"`
+	Collection string `query:"collection" maxLength:"200" doc:"Only of this collection"`
+	Submitter  string `query:"submitter" maxLength:"256" doc:"Only submitted by this user"`
+	Code       string `query:"code" maxLength:"100" doc:"Only those that failed or wait for a reason with this code"`
+	Host       string `query:"host" maxLength:"300" doc:"Only those whose payload comes from this host"`
+	Age
+}
+
+// Age is when what a list has began: was submitted, created, found, received or requested.
+type Age struct {
+	Since     time.Time `query:"since" doc:"Only those begun from this time on"`
+	OlderThan time.Time `query:"older_than" doc:"Only those begun before this time"`
+}
+
+// has reports whether something that began at a time is chosen.
+func (a Age) has(at time.Time) bool {
+	return !at.Before(a.Since) && (a.OlderThan.IsZero() || at.Before(a.OlderThan))
 }
 
 // of returns the filter, limited to what the caller may see.
 func (f *Filter) of(c *Call) app.Filter {
 	sees := c.Caller.Filter()
-	return app.Filter{Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host, Since: f.Since, Until: f.Until, Sees: &sees}
+	return app.Filter{Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host, Since: f.Since, Until: f.OlderThan, Sees: &sees}
 }
 
 // At is the moment as of which something is shown.

@@ -19,6 +19,9 @@ type ObjectList struct {
 	File       string `query:"file" maxLength:"1000" doc:"Only those with a file of this name, or whose path ends with it"`
 	Collection string `query:"collection" maxLength:"200" doc:"Only of this collection"`
 	Submitter  string `query:"submitter" maxLength:"256" doc:"Only those of which this user deposited a version"`
+	Batch      string `query:"batch" maxLength:"40" doc:"Only those of which this batch stored a version"`
+	Profile    string `query:"profile" maxLength:"200" doc:"Only those of which a version was deposited with this profile"`
+	Age               // of a version, since it was recorded
 }
 
 // ObjectID names an object.
@@ -62,9 +65,13 @@ func objectOperations() []*Operation {
 	return []*Operation{
 		get("object.ls", "/v1/objects", "Find stored objects", OnSeen, false, func(ctx context.Context, c *Call, in *ObjectList) (app.Page[objects.Object], error) {
 			sees := c.Caller.Filter()
+			batch, err := c.batch(ctx, in.Batch)
+			if err != nil {
+				return app.Page[objects.Object]{}, err
+			}
 			p, err := objects.List(ctx, c.App, objects.Filter{Identifier: in.Identifier, LocalID: in.LocalID, Title: in.Title, Creator: in.Creator, File: in.File,
-				Collection: in.Collection, Submitter: in.Submitter, Sees: &sees, Limit: in.Limit}, app.Cursor(in.Cursor))
-			return orUnknown(ctx, c, named{collection: in.Collection, submitter: in.Submitter}, p, err)
+				Collection: in.Collection, Submitter: in.Submitter, Batch: string(batch), Profile: in.Profile, Since: in.Since, Until: in.OlderThan, Sees: &sees, Limit: in.Limit}, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, named{collection: in.Collection, submitter: in.Submitter, profile: in.Profile, batch: in.Batch}, p, err)
 		}),
 		get("object.show", "/v1/objects/{id}", "Show a stored object and its versions", OnObject, false, func(ctx context.Context, c *Call, in *ObjectID) (objects.View, error) {
 			return objects.Show(ctx, c.App, (&ObjectVersion{ObjectID: *in}).of(c))

@@ -87,10 +87,10 @@ type KeyList struct {
 // AuditList chooses entries of the audit.
 type AuditList struct {
 	Page
-	Since  time.Time `query:"since" doc:"Only those from this time on"`
-	User   string    `query:"user" maxLength:"64" doc:"Only what this user did"`
-	Action string    `query:"action" maxLength:"64" doc:"Only this action, such as user.grant, or user for all of a kind"`
-	On     string    `query:"on" maxLength:"200" doc:"Only what was done to this, such as user/ana"`
+	Age
+	User   string `query:"user" maxLength:"64" doc:"Only what this user did"`
+	Action string `query:"action" maxLength:"64" doc:"Only this action, such as user.grant, or user for all of a kind"`
+	On     string `query:"on" maxLength:"200" doc:"Only what was done to this, such as user/ana"`
 }
 
 // why returns the reason of a command, "" = none is given.
@@ -179,7 +179,7 @@ func users() []*Operation {
 			return Revoked{in.Prefix}, p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())
 		}),
 		administer("audit.ls", http.MethodGet, "/v1/audit", "List what was done and refused, newest first", func(ctx context.Context, _ *Call, p *people.People, in *AuditList) (app.Page[people.Entry], error) {
-			list, err := p.Audit(ctx, people.AuditFilter{Since: in.Since, Caller: in.User, Action: in.Action, Subject: in.On}, in.Limit, app.Cursor(in.Cursor))
+			list, err := p.Audit(ctx, people.AuditFilter{Since: in.Since, Until: in.OlderThan, Caller: in.User, Action: in.Action, Subject: in.On}, in.Limit, app.Cursor(in.Cursor))
 			if err == nil && len(list.Items) == 0 && in.User != "" {
 				_, err = p.Show(ctx, in.User)
 			}

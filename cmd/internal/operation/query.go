@@ -68,6 +68,7 @@ type QueryReport struct {
 // QueryList chooses queries.
 type QueryList struct {
 	Page
+	Age
 	Submitter string `query:"submitter" maxLength:"256" doc:"Only those of this user"`
 	State     string `query:"state" enum:"received,parked,grabbed,answered,failed" doc:"Only in this state"`
 }
@@ -109,7 +110,7 @@ func queryOperations() []*Operation {
 			return written(r, in.Format, "", time.Now()), err
 		}),
 		get("query.ls", "/v1/queries", "List queries, newest first", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
-			p, err := queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: in.Submitter, Limit: in.Limit}, app.Cursor(in.Cursor))
+			p, err := queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: in.Submitter, Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
 			return orUnknown(ctx, c, named{submitter: in.Submitter}, p, err)
 		}),
 		get("query.show", "/v1/queries/{id}", "Show a query, and how its lines were answered", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryID) (q queries.Query, err error) {

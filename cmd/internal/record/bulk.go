@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -46,10 +47,25 @@ func (r *Records) BulkAction(ctx context.Context, id string) (a BulkAction, foun
 	return a, err == nil, wrap(noRows(err), "find the bulk action", id)
 }
 
-// BulkActions lists bulk actions, newest first: those before a number (0 = all), of an actor
-// or of all.
-func (r *Records) BulkActions(ctx context.Context, actor string, before int64, limit int) ([]BulkAction, error) {
-	p := pgdb.BulkActionsParams{Actor: actor, MaxRows: int32(limit)}
+// BulkFilter chooses bulk actions; empty fields choose all.
+type BulkFilter struct {
+	Actor string
+	State string // waiting, running, done or cancelled
+	// Since and Until bound when they were requested: not before, and before.
+	Since, Until time.Time
+}
+
+// given returns a time as a parameter, nil = none.
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// BulkActions lists bulk actions, newest first: those before a number (0 = all).
+func (r *Records) BulkActions(ctx context.Context, f BulkFilter, before int64, limit int) ([]BulkAction, error) {
+	p := pgdb.BulkActionsParams{Actor: f.Actor, State: f.State, Since: given(f.Since), Until: given(f.Until), MaxRows: int32(limit)}
 	if before > 0 {
 		p.Before = &before
 	}

@@ -31,7 +31,12 @@ type ObjectFilter struct {
 	Creator    string // words, in any order
 	File       string // name of a file of any version, or the end of its path from a slash on
 	Collection string
-	Submitter  string // of any version
+	// A version meets all of these: who deposited it, in which batch, with which profile, and
+	// when it was recorded, not before Since and before Until.
+	Submitter    string
+	Batch        string
+	Profile      string
+	Since, Until time.Time
 	// Sees limits the list to what a caller may see, nil = everything.
 	Sees  *access.Filter
 	After string // only those behind this identifier
@@ -88,17 +93,24 @@ func (f ObjectFilter) parts() (parts []limitedObjects) {
 	return parts
 }
 
+// byVersion reports whether the filter says something of a version.
+func (f ObjectFilter) byVersion() bool {
+	return f.Submitter != "" || f.Batch != "" || f.Profile != "" || !f.Since.IsZero() || !f.Until.IsZero()
+}
+
 func (r *Records) objects(ctx context.Context, f limitedObjects) ([]FoundObject, error) {
 	most := int32(min(f.Limit, 1<<20)) //nolint:gosec // bounded
 	switch {
 	case f.LocalID != "":
 		return r.q.ObjectsWithLocalID(ctx, pgdb.ObjectsWithLocalIDParams{LocalID: f.LocalID, After: f.After, Identifier: f.Identifier, Title: f.Title, Creator: f.Creator,
-			Limited: f.limited, Collections: f.collections, File: f.File, Submitter: f.Submitter, MaxRows: most})
+			Limited: f.limited, Collections: f.collections, File: f.File, ByVersion: f.byVersion(), Submitter: f.Submitter, BatchID: f.Batch, Profile: f.Profile,
+			Since: given(f.Since), Until: given(f.Until), MaxRows: most})
 	case f.File != "":
 		return r.q.ObjectsWithFile(ctx, pgdb.ObjectsWithFileParams{File: f.File, After: f.After, Identifier: f.Identifier, Title: f.Title, Creator: f.Creator,
-			Limited: f.limited, Collections: f.collections, Submitter: f.Submitter, MaxRows: most})
-	case f.Submitter != "":
-		return r.q.ObjectsOfSubmitter(ctx, pgdb.ObjectsOfSubmitterParams{Submitter: f.Submitter, After: f.After, Identifier: f.Identifier, Title: f.Title, Creator: f.Creator,
+			Limited: f.limited, Collections: f.collections, ByVersion: f.byVersion(), Submitter: f.Submitter, BatchID: f.Batch, Profile: f.Profile,
+			Since: given(f.Since), Until: given(f.Until), MaxRows: most})
+	case f.byVersion():
+		return r.q.ObjectsByVersion(ctx, pgdb.ObjectsByVersionParams{Submitter: f.Submitter, BatchID: f.Batch, Profile: f.Profile, Since: given(f.Since), Until: given(f.Until), After: f.After, Identifier: f.Identifier, Title: f.Title, Creator: f.Creator,
 			Limited: f.limited, Collections: f.collections, MaxRows: most})
 	case f.Title != "" || f.Creator != "":
 		rows, err := r.q.ObjectsWithWords(ctx, pgdb.ObjectsWithWordsParams{Title: f.Title, Creator: f.Creator, After: f.After, Identifier: f.Identifier,

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -62,6 +63,14 @@ var finds = map[string]struct {
 	"seen by another":          {ObjectFilter{File: "sheet-42.tif", Sees: &access.Filter{Collections: []string{"texts"}}}, ""},
 	"one's own":                {ObjectFilter{LocalID: "local-42", Sees: &access.Filter{Submitter: "user-42"}}, "42"},
 	"not one's own":            {ObjectFilter{LocalID: "local-42", Sees: &access.Filter{Submitter: "user-43"}}, ""},
+	"batch":                    {ObjectFilter{Batch: "bid0000000004", Limit: 2}, "40 41"},
+	"profile":                  {ObjectFilter{Profile: "p", Limit: 2}, "1 2"},
+	"another profile":          {ObjectFilter{Profile: "q"}, ""},
+	"batch of another":         {ObjectFilter{Batch: "bid0000000004", Submitter: "user-42"}, "42"},
+	"file and batch":           {ObjectFilter{File: "sheet-42.tif", Batch: "bid0000000005"}, ""},
+	"local id and profile":     {ObjectFilter{LocalID: "local-42", Profile: "p"}, "42"},
+	"since":                    {ObjectFilter{Since: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
+	"older than":               {ObjectFilter{Until: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}, ""},
 	"own and collection":       {ObjectFilter{Limit: 3, Sees: &access.Filter{Submitter: "user-1", Collections: []string{"rocks"}}}, "1 2 5"},
 	"of another, own only":     {ObjectFilter{Submitter: "user-2", Sees: &access.Filter{Submitter: "user-1"}}, ""},
 	"nothing is seen":          {ObjectFilter{Sees: &access.Filter{}}, ""},

@@ -288,6 +288,7 @@ func (r *Records) Succeeded(ctx context.Context, name, address string) error {
 type AuditFilter struct {
 	Before  int64 // only entries with lower numbers, 0 = all
 	Since   time.Time
+	Until   time.Time
 	Caller  string
 	Action  string // such as user.grant, or user for all of a kind
 	Subject string
@@ -296,12 +297,9 @@ type AuditFilter struct {
 
 // AuditEntries lists entries of the audit, newest first.
 func (r *Records) AuditEntries(ctx context.Context, f AuditFilter) ([]AuditEntry, error) {
-	p := pgdb.AuditEntriesParams{Caller: f.Caller, Action: f.Action, Subject: f.Subject, MaxRows: int32(f.Limit)}
+	p := pgdb.AuditEntriesParams{Since: given(f.Since), Until: given(f.Until), Caller: f.Caller, Action: f.Action, Subject: f.Subject, MaxRows: int32(f.Limit)}
 	if f.Before > 0 {
 		p.Before = &f.Before
-	}
-	if !f.Since.IsZero() {
-		p.Since = &f.Since
 	}
 	rows, err := r.q.AuditEntries(ctx, p)
 	return rows, wrap(err, "list", "the audit")

@@ -7,6 +7,7 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const loadQueries = `-- name: LoadQueries :many
@@ -65,15 +66,18 @@ func (q *Queries) LoadQueries(ctx context.Context, ids []string) ([]AccessionQue
 const queries = `-- name: Queries :many
 select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients from accession.query
 where ($1::text = '' or status = $1) and ($2::text = '' or submitter = $2) and ($3::text = '' or id < $3)
+    and ($4::timestamptz is null or received_at >= $4) and ($5::timestamptz is null or received_at < $5)
 order by id desc
-limit $4
+limit $6
 `
 
 type QueriesParams struct {
-	Status    string `json:"status"`
-	Submitter string `json:"submitter"`
-	Before    string `json:"before"`
-	MaxRows   int32  `json:"max_rows"`
+	Status    string     `json:"status"`
+	Submitter string     `json:"submitter"`
+	Before    string     `json:"before"`
+	Since     *time.Time `json:"since"`
+	Until     *time.Time `json:"until"`
+	MaxRows   int32      `json:"max_rows"`
 }
 
 func (q *Queries) Queries(ctx context.Context, arg QueriesParams) ([]AccessionQuery, error) {
@@ -81,6 +85,8 @@ func (q *Queries) Queries(ctx context.Context, arg QueriesParams) ([]AccessionQu
 		arg.Status,
 		arg.Submitter,
 		arg.Before,
+		arg.Since,
+		arg.Until,
 		arg.MaxRows,
 	)
 	if err != nil {

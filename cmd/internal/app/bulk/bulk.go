@@ -177,7 +177,15 @@ func actionOf(row record.BulkAction) (Action, error) {
 	case row.BegunAt != nil:
 		a.State = Running
 	}
-	return a, json.Unmarshal(row.Filter, &a.Request.Filter)
+	kept := struct {
+		*Filter
+		Until time.Time `json:"until"` // as builds before the first release have it
+	}{Filter: &a.Request.Filter}
+	err := json.Unmarshal(row.Filter, &kept)
+	if a.Request.Filter.OlderThan.IsZero() {
+		a.Request.Filter.OlderThan = kept.Until
+	}
+	return a, err
 }
 
 // Show returns a bulk action. One of another actor is only shown with everyones.
@@ -197,8 +205,14 @@ func Show(ctx context.Context, a *app.App, id string, everyones bool) (shown Act
 	return actionOf(row)
 }
 
+// ListFilter chooses bulk actions; empty fields choose all.
+type ListFilter = record.BulkFilter
+
+// States are the states of bulk actions.
+var States = []string{Waiting, Running, Done, Cancelled}
+
 // List lists bulk actions, newest first: those of the actor, or everyones.
-func List(ctx context.Context, a *app.App, everyones bool, limit int, from app.Cursor) (p app.Page[Action], err error) {
+func List(ctx context.Context, a *app.App, everyones bool, f ListFilter, limit int, from app.Cursor) (p app.Page[Action], err error) {
 	defer app.Explained(&err, "list bulk actions")
 	after, err := app.After(from, "bulk", func(s string) (string, error) {
 		_, err := strconv.ParseInt(s, 10, 64)
@@ -216,7 +230,8 @@ func List(ctx context.Context, a *app.App, everyones bool, limit int, from app.C
 	if everyones {
 		actor = ""
 	}
-	rows, err := records.BulkActions(ctx, actor, before, limit+1)
+	f.Actor = actor
+	rows, err := records.BulkActions(ctx, f, before, limit+1)
 	all := make([]Action, len(rows))
 	for i, row := range rows {
 		if all[i], err = actionOf(row); err != nil {

@@ -140,8 +140,8 @@ func (n *running) read(ctx context.Context) error {
 		return err
 	}
 	n.of = selection{kind: n.request.Kind, Filter: n.request.Filter}
-	if n.of.Until.IsZero() || n.of.Until.After(n.row.RequestedAt) {
-		n.of.Until = n.row.RequestedAt
+	if n.of.OlderThan.IsZero() || n.of.OlderThan.After(n.row.RequestedAt) {
+		n.of.OlderThan = n.row.RequestedAt
 	}
 	if n.row.Sees == nil {
 		return nil // it was requested on the machine itself

@@ -24,7 +24,7 @@ type Filter struct {
 	Code       string    `json:"code,omitempty" maxLength:"100" doc:"Only those that failed or wait for a reason with this code"`
 	Host       string    `json:"host,omitempty" maxLength:"300" doc:"Only those whose payload comes from this host"`
 	Since      time.Time `json:"since,omitzero" doc:"Only those begun from this time on"`
-	Until      time.Time `json:"until,omitzero" doc:"Only those begun before this time"`
+	OlderThan  time.Time `json:"older_than,omitzero" doc:"Only those begun before this time"`
 }
 
 // check reports what is wrong with the filter for a kind of thing.
@@ -71,7 +71,7 @@ type selection struct {
 }
 
 func (s selection) common() query.Filter {
-	return query.Filter{Profile: s.Profile, Collection: s.Collection, Submitter: s.Submitter, Code: s.Code, Host: s.Host, Since: s.Since, Until: s.Until, Sees: s.sees}
+	return query.Filter{Profile: s.Profile, Collection: s.Collection, Submitter: s.Submitter, Code: s.Code, Host: s.Host, Since: s.Since, Until: s.OlderThan, Sees: s.sees}
 }
 
 func (s selection) jobs(after string, limit int) query.JobFilter {

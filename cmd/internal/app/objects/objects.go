@@ -85,7 +85,7 @@ const most = 1000
 func List(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Object], err error) {
 	defer app.Explained(&err, "list objects")
 	for name, value := range map[string]string{"identifier": f.Identifier, "local id": f.LocalID, "title": f.Title, "creator": f.Creator, "file": f.File,
-		"collection": f.Collection, "submitter": f.Submitter} {
+		"collection": f.Collection, "submitter": f.Submitter, "profile": f.Profile} {
 		if !text.Valid(value) {
 			return p, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the %s is not text: %.80q", name, value), Hint: "write it in UTF-8, without control characters"}
 		}

@@ -33,7 +33,8 @@ func (p *People) Note(ctx context.Context, by By, action, subject, outcome, deta
 
 // AuditFilter chooses entries of the audit; empty fields choose all.
 type AuditFilter struct {
-	Since   time.Time
+	Since   time.Time // from then on
+	Until   time.Time // before then
 	Caller  string
 	Action  string // such as user.grant, or user for all of a kind
 	Subject string // such as user/jo or job/jid0000000001
@@ -47,7 +48,7 @@ func (p *People) Audit(ctx context.Context, f AuditFilter, limit int, from app.C
 		return page, err
 	}
 	before, _ := strconv.ParseInt(after, 10, 64) // 0 = from the newest on
-	rows, err := p.Records.AuditEntries(ctx, record.AuditFilter{Before: before, Since: f.Since, Caller: f.Caller, Action: f.Action, Subject: f.Subject, Limit: limit + 1})
+	rows, err := p.Records.AuditEntries(ctx, record.AuditFilter{Before: before, Since: f.Since, Until: f.Until, Caller: f.Caller, Action: f.Action, Subject: f.Subject, Limit: limit + 1})
 	all := make([]Entry, len(rows))
 	for i, r := range rows {
 		all[i] = Entry{strconv.FormatInt(r.ID, 10), r.At.UTC(), r.Caller, r.Via, r.Address, r.Action, r.Subject, r.Outcome, r.Detail, r.Reason}

@@ -108,7 +108,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
 		r.Kind, r.Verb = domain.Kind(args[0]), args[1]
 		r.Filter.Profile, r.Filter.Collection, r.Filter.Submitter, r.Filter.Code, r.Filter.Host = f.Profile, f.Collection, f.Submitter, f.Code, f.Host
-		r.Filter.Since, r.Filter.Until = f.Since, f.Until
+		r.Filter.Since, r.Filter.OlderThan = f.Since, f.Until
 		if c.Flags().Changed("to") {
 			r.Priority = &priority
 		}
@@ -226,7 +226,7 @@ func filter(f bulk.Filter) string {
 	for _, c := range []struct {
 		name string
 		at   time.Time
-	}{{"since", f.Since}, {"until", f.Until}} {
+	}{{"since", f.Since}, {"older_than", f.OlderThan}} {
 		if !c.at.IsZero() {
 			all = append(all, c.name+"="+c.at.UTC().Format(time.RFC3339))
 		}
@@ -235,12 +235,14 @@ func filter(f bulk.Filter) string {
 }
 
 func (e Env) ls() *cobra.Command {
+	var in operation.BulkList
 	var from app.Cursor
 	var limit int
 	c := &cobra.Command{
-		Use: "ls", Short: "List bulk actions", Long: "List bulk actions, newest first.", Example: "  accession bulk ls -o json", Args: cobra.NoArgs,
+		Use: "ls", Short: "List bulk actions", Long: "List bulk actions, newest first.", Example: "  accession bulk ls --state running -o json", Args: cobra.NoArgs,
 		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
-			page, err := door.Carry[app.Page[bulk.Action]](ctx, d, "bulk.ls", &operation.Page{Limit: limit, Cursor: string(from)})
+			in.Page = operation.Page{Limit: limit, Cursor: string(from)}
+			page, err := door.Carry[app.Page[bulk.Action]](ctx, d, "bulk.ls", &in)
 			if err != nil {
 				return err
 			}
@@ -253,6 +255,8 @@ func (e Env) ls() *cobra.Command {
 			})
 		}),
 	}
+	flags.Parsed(c, &in.State, "state", "", "only those in this `STATE`: "+flags.Joined(bulk.States), flags.Optional(flags.Among(bulk.States...)))
+	flags.Age(c, &in.Since, &in.OlderThan, "those", "requested")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &limit, flags.ListLimit, "bulk actions")
 	return c

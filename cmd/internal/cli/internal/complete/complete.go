@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
@@ -77,6 +79,12 @@ func flagsOf(c *cobra.Command) map[string]offer {
 		all["state"] = texts(domain.FileStates)
 	case "query":
 		all["state"] = texts([]asked.State{asked.Received, asked.Parked, asked.Grabbed, asked.Answered, asked.Failed})
+	case "drop":
+		all["state"] = texts([]string{drops.Waiting, drops.Refused})
+	case "bulk":
+		if c.Name() == "ls" {
+			all["state"] = texts(bulk.States)
+		}
 	}
 	return all
 }

@@ -120,8 +120,13 @@ func Filter(c *cobra.Command, f *app.Filter, what string) {
 	} {
 		c.Flags().StringVar(flag.to, flag.name, "", "only "+what+" "+flag.help)
 	}
-	Parsed(c, &f.Since, "since", "", "only "+what+" begun from this `TIME` on, or this age: 7d", ParseTime)
-	Parsed(c, &f.Until, "older-than", "", "only "+what+" begun before this `AGE` or time: 90m, 7d", ParseTime)
+	Age(c, &f.Since, &f.Until, what, "begun")
+}
+
+// Age adds when what is selected was begun, received, stored or requested.
+func Age(c *cobra.Command, since, olderThan *time.Time, what, begun string) {
+	Parsed(c, since, "since", "", "only "+what+" "+begun+" from this `TIME` on, or this age: 7d", ParseTime)
+	Parsed(c, olderThan, "older-than", "", "only "+what+" "+begun+" before this `AGE` or time: 90m, 7d", ParseTime)
 }
 
 // TimeHelp says how a time is given.

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain"
 )
 
 // Env is what the commands have of the program.
@@ -54,12 +55,14 @@ func (e Env) ls() *cobra.Command {
 		Use:   "ls",
 		Short: "Find objects",
 		Long: `List objects in the order of their identifiers. What is given must all hold. --title and
---creator are words, in any order; --file is the name of a file, or the end of its path.`,
+--creator are words, in any order; --file is the name of a file, or the end of its path.
+One version meets what is said of a version.`,
 		Example: "  accession object ls --collection maps\n  accession object ls --local-id harbour-7 -o json\n  accession object ls --file north.tif",
 		Args:    cobra.NoArgs,
 		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
 			page, err := door.Carry[app.Page[objects.Object]](ctx, d, "object.ls", &operation.ObjectList{Page: operation.Page{Limit: f.Limit, Cursor: string(from)},
-				Identifier: f.Identifier, LocalID: f.LocalID, Title: f.Title, Creator: f.Creator, File: f.File, Collection: f.Collection, Submitter: f.Submitter})
+				Identifier: f.Identifier, LocalID: f.LocalID, Title: f.Title, Creator: f.Creator, File: f.File, Collection: f.Collection, Submitter: f.Submitter,
+				Batch: f.Batch, Profile: f.Profile, Age: operation.Age{Since: f.Since, OlderThan: f.Until}})
 			if err != nil {
 				return err
 			}
@@ -73,6 +76,9 @@ func (e Env) ls() *cobra.Command {
 	c.Flags().StringVar(&f.File, "file", "", "only objects with a file of this `NAME`")
 	c.Flags().StringVar(&f.Collection, "collection", "", "only objects of this `COLLECTION`")
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only objects of which this `NAME` deposited a version")
+	flags.Parsed(c, (*domain.BatchID)(&f.Batch), "batch", "", "only objects of which this `BID` stored a version", flags.Optional(domain.ParseBatchID))
+	c.Flags().StringVar(&f.Profile, "profile", "", "only objects of which a version was deposited with this `PROFILE`")
+	flags.Age(c, &f.Since, &f.Until, "objects with a version", "stored")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "objects")
 	return c

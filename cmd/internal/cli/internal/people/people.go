@@ -382,14 +382,14 @@ func (e Env) audit() *cobra.Command {
 		Long:    "List every change of users, rights and keys, every command that was requested over HTTP,\nand every request that was refused to a known user.",
 		Example: "  accession audit ls --since 7d --action user\n  accession audit ls --user ana -o json", Args: cobra.NoArgs,
 		RunE: pages(e, "audit.ls", func() any {
-			return &operation.AuditList{Page: operation.Page{Limit: limit, Cursor: string(from)}, Since: f.Since, User: f.Caller, Action: f.Action, On: f.Subject}
+			return &operation.AuditList{Page: operation.Page{Limit: limit, Cursor: string(from)}, Age: operation.Age{Since: f.Since, OlderThan: f.Until}, User: f.Caller, Action: f.Action, On: f.Subject}
 		}, func(w io.Writer, entries []people.Entry) {
 			render.Rows(w, "nothing was audited", render.Row{"at", "who", "by", "from", "action", "on", "outcome", "what", "why"}, entries, func(e people.Entry) render.Row {
 				return render.Row{render.Time(e.At), export.Line(e.Caller), e.Via, export.Line(e.Address), e.Action, export.Line(e.Subject), e.Outcome, export.Line(e.Detail), export.Line(e.Reason)}
 			})
 		}),
 	}
-	flags.Parsed(ls, &f.Since, "since", "", "from this `TIME` on ("+flags.TimeHelp+")", flags.ParseTime)
+	flags.Age(ls, &f.Since, &f.Until, "what was", "done")
 	ls.Flags().StringVar(&f.Caller, "user", "", "only what this `USER` did")
 	ls.Flags().StringVar(&f.Action, "action", "", "only this `ACTION`, such as user.grant, or user for all of a kind")
 	ls.Flags().StringVar(&f.Subject, "on", "", "only what was done to this `SUBJECT`, such as user/ana or job/jid0000000001")

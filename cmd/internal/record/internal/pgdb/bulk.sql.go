@@ -8,6 +8,7 @@ package pgdb
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const addBulkAction = `-- name: AddBulkAction :execrows
@@ -140,18 +141,31 @@ func (q *Queries) BulkActionByRequest(ctx context.Context, requestSha256 *string
 const bulkActions = `-- name: BulkActions :many
 select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at from record.bulk_action
 where ($1::bigint is null or number < $1) and ($2::text = '' or actor = $2)
-order by number desc limit $3
+    and ($3::text = '' or $3 = case when ended_at is not null and cancelled_at is not null then 'cancelled' when ended_at is not null then 'done'
+        when begun_at is not null then 'running' else 'waiting' end)
+    and ($4::timestamptz is null or requested_at >= $4) and ($5::timestamptz is null or requested_at < $5)
+order by number desc limit $6
 `
 
 type BulkActionsParams struct {
-	Before  *int64 `json:"before"`
-	Actor   string `json:"actor"`
-	MaxRows int32  `json:"max_rows"`
+	Before  *int64     `json:"before"`
+	Actor   string     `json:"actor"`
+	State   string     `json:"state"`
+	Since   *time.Time `json:"since"`
+	Until   *time.Time `json:"until"`
+	MaxRows int32      `json:"max_rows"`
 }
 
 // Newest first, a page at a time; of one actor, or with an empty name of all.
 func (q *Queries) BulkActions(ctx context.Context, arg BulkActionsParams) ([]RecordBulkAction, error) {
-	rows, err := q.db.Query(ctx, bulkActions, arg.Before, arg.Actor, arg.MaxRows)
+	rows, err := q.db.Query(ctx, bulkActions,
+		arg.Before,
+		arg.Actor,
+		arg.State,
+		arg.Since,
+		arg.Until,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

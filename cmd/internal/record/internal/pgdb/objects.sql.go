@@ -270,31 +270,42 @@ func (q *Queries) Objects(ctx context.Context, arg ObjectsParams) ([]RecordObjec
 	return items, nil
 }
 
-const objectsOfSubmitter = `-- name: ObjectsOfSubmitter :many
+const objectsByVersion = `-- name: ObjectsByVersion :many
 select o.primary_identifier, o.owner, o.collection, o.current_version, o.erc_who, o.erc_what, o.erc_when, o.local_id, o.created_at, o.modified_at from (
-    select distinct v.primary_identifier from record.object_version v where v.submitter = $1 and v.primary_identifier > $2::text
+    select distinct v.primary_identifier from record.object_version v
+    where ($1::text = '' or v.submitter = $1) and ($2::text = '' or v.batch_id = $2) and ($3::text = '' or v.profile_name = $3)
+        and ($4::timestamptz is null or v.recorded_at >= $4) and ($5::timestamptz is null or v.recorded_at < $5) and v.primary_identifier > $6::text
 ) c join record.object o on o.primary_identifier = c.primary_identifier
-where ($3::text = '' or o.primary_identifier = $3)
-    and ($4::text = '' or to_tsvector('simple', o.erc_what) @@ plainto_tsquery('simple', $4))
-    and ($5::text = '' or to_tsvector('simple', o.erc_who) @@ plainto_tsquery('simple', $5))
-    and (not $6::boolean or o.collection = any($7::text[]))
-order by o.primary_identifier limit $8
+where ($7::text = '' or o.primary_identifier = $7)
+    and ($8::text = '' or to_tsvector('simple', o.erc_what) @@ plainto_tsquery('simple', $8))
+    and ($9::text = '' or to_tsvector('simple', o.erc_who) @@ plainto_tsquery('simple', $9))
+    and (not $10::boolean or o.collection = any($11::text[]))
+order by o.primary_identifier limit $12
 `
 
-type ObjectsOfSubmitterParams struct {
-	Submitter   string   `json:"submitter"`
-	After       string   `json:"after"`
-	Identifier  string   `json:"identifier"`
-	Title       string   `json:"title"`
-	Creator     string   `json:"creator"`
-	Limited     bool     `json:"limited"`
-	Collections []string `json:"collections"`
-	MaxRows     int32    `json:"max_rows"`
+type ObjectsByVersionParams struct {
+	Submitter   string     `json:"submitter"`
+	BatchID     string     `json:"batch_id"`
+	Profile     string     `json:"profile"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	After       string     `json:"after"`
+	Identifier  string     `json:"identifier"`
+	Title       string     `json:"title"`
+	Creator     string     `json:"creator"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
-func (q *Queries) ObjectsOfSubmitter(ctx context.Context, arg ObjectsOfSubmitterParams) ([]RecordObject, error) {
-	rows, err := q.db.Query(ctx, objectsOfSubmitter,
+// One version meets all of its conditions.
+func (q *Queries) ObjectsByVersion(ctx context.Context, arg ObjectsByVersionParams) ([]RecordObject, error) {
+	rows, err := q.db.Query(ctx, objectsByVersion,
 		arg.Submitter,
+		arg.BatchID,
+		arg.Profile,
+		arg.Since,
+		arg.Until,
 		arg.After,
 		arg.Identifier,
 		arg.Title,
@@ -342,20 +353,27 @@ where ($3::text = '' or o.primary_identifier = $3)
     and ($4::text = '' or to_tsvector('simple', o.erc_what) @@ plainto_tsquery('simple', $4))
     and ($5::text = '' or to_tsvector('simple', o.erc_who) @@ plainto_tsquery('simple', $5))
     and (not $6::boolean or o.collection = any($7::text[]))
-    and ($8::text = '' or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier and v.submitter = $8))
-order by o.primary_identifier limit $9
+    and (not $8::boolean or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier
+        and ($9::text = '' or v.submitter = $9) and ($10::text = '' or v.batch_id = $10) and ($11::text = '' or v.profile_name = $11)
+        and ($12::timestamptz is null or v.recorded_at >= $12) and ($13::timestamptz is null or v.recorded_at < $13)))
+order by o.primary_identifier limit $14
 `
 
 type ObjectsWithFileParams struct {
-	File        string   `json:"file"`
-	After       string   `json:"after"`
-	Identifier  string   `json:"identifier"`
-	Title       string   `json:"title"`
-	Creator     string   `json:"creator"`
-	Limited     bool     `json:"limited"`
-	Collections []string `json:"collections"`
-	Submitter   string   `json:"submitter"`
-	MaxRows     int32    `json:"max_rows"`
+	File        string     `json:"file"`
+	After       string     `json:"after"`
+	Identifier  string     `json:"identifier"`
+	Title       string     `json:"title"`
+	Creator     string     `json:"creator"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	ByVersion   bool       `json:"by_version"`
+	Submitter   string     `json:"submitter"`
+	BatchID     string     `json:"batch_id"`
+	Profile     string     `json:"profile"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
 // With a file of this name, or whose path ends with it.
@@ -368,7 +386,12 @@ func (q *Queries) ObjectsWithFile(ctx context.Context, arg ObjectsWithFileParams
 		arg.Creator,
 		arg.Limited,
 		arg.Collections,
+		arg.ByVersion,
 		arg.Submitter,
+		arg.BatchID,
+		arg.Profile,
+		arg.Since,
+		arg.Until,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -410,21 +433,28 @@ where ($3::text = '' or o.primary_identifier = $3)
     and (not $6::boolean or o.collection = any($7::text[]))
     and ($8::text = '' or exists (select from record.object_file f where f.primary_identifier = o.primary_identifier
         and (f.name = $8 or right(f.name, length($8) + 1) = '/' || $8)))
-    and ($9::text = '' or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier and v.submitter = $9))
-order by o.primary_identifier limit $10
+    and (not $9::boolean or exists (select from record.object_version v where v.primary_identifier = o.primary_identifier
+        and ($10::text = '' or v.submitter = $10) and ($11::text = '' or v.batch_id = $11) and ($12::text = '' or v.profile_name = $12)
+        and ($13::timestamptz is null or v.recorded_at >= $13) and ($14::timestamptz is null or v.recorded_at < $14)))
+order by o.primary_identifier limit $15
 `
 
 type ObjectsWithLocalIDParams struct {
-	LocalID     string   `json:"local_id"`
-	After       string   `json:"after"`
-	Identifier  string   `json:"identifier"`
-	Title       string   `json:"title"`
-	Creator     string   `json:"creator"`
-	Limited     bool     `json:"limited"`
-	Collections []string `json:"collections"`
-	File        string   `json:"file"`
-	Submitter   string   `json:"submitter"`
-	MaxRows     int32    `json:"max_rows"`
+	LocalID     string     `json:"local_id"`
+	After       string     `json:"after"`
+	Identifier  string     `json:"identifier"`
+	Title       string     `json:"title"`
+	Creator     string     `json:"creator"`
+	Limited     bool       `json:"limited"`
+	Collections []string   `json:"collections"`
+	File        string     `json:"file"`
+	ByVersion   bool       `json:"by_version"`
+	Submitter   string     `json:"submitter"`
+	BatchID     string     `json:"batch_id"`
+	Profile     string     `json:"profile"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
 func (q *Queries) ObjectsWithLocalID(ctx context.Context, arg ObjectsWithLocalIDParams) ([]RecordObject, error) {
@@ -437,7 +467,12 @@ func (q *Queries) ObjectsWithLocalID(ctx context.Context, arg ObjectsWithLocalID
 		arg.Limited,
 		arg.Collections,
 		arg.File,
+		arg.ByVersion,
 		arg.Submitter,
+		arg.BatchID,
+		arg.Profile,
+		arg.Since,
+		arg.Until,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -506,7 +541,7 @@ type ObjectsWithWordsRow struct {
 }
 
 // Objects as they are found and read. A list goes through the index of what is rarest: a
-// local id, a name of a file, a submitter, or the objects themselves.
+// local id, a name of a file, what is said of a version, or the objects themselves.
 // What has the words is found first: with the limit in sight, PostgreSQL would rather look
 // at one object after the other.
 func (q *Queries) ObjectsWithWords(ctx context.Context, arg ObjectsWithWordsParams) ([]ObjectsWithWordsRow, error) {

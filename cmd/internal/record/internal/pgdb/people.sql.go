@@ -126,14 +126,16 @@ func (q *Queries) AddUser(ctx context.Context, arg AddUserParams) (int64, error)
 const auditEntries = `-- name: AuditEntries :many
 select id, at, caller, via, address, action, subject, outcome, detail, reason from record.audit_entry
 where ($1::bigint is null or id < $1) and ($2::timestamptz is null or at >= $2)
-    and ($3::text = '' or caller = $3) and ($4::text = '' or action = $4 or starts_with(action, $4 || '.'))
-    and ($5::text = '' or subject = $5)
-order by id desc limit $6
+    and ($3::timestamptz is null or at < $3)
+    and ($4::text = '' or caller = $4) and ($5::text = '' or action = $5 or starts_with(action, $5 || '.'))
+    and ($6::text = '' or subject = $6)
+order by id desc limit $7
 `
 
 type AuditEntriesParams struct {
 	Before  *int64     `json:"before"`
 	Since   *time.Time `json:"since"`
+	Until   *time.Time `json:"until"`
 	Caller  string     `json:"caller"`
 	Action  string     `json:"action"`
 	Subject string     `json:"subject"`
@@ -145,6 +147,7 @@ func (q *Queries) AuditEntries(ctx context.Context, arg AuditEntriesParams) ([]R
 	rows, err := q.db.Query(ctx, auditEntries,
 		arg.Before,
 		arg.Since,
+		arg.Until,
 		arg.Caller,
 		arg.Action,
 		arg.Subject,
