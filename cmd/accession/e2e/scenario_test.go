@@ -275,8 +275,9 @@ func (s *scenario) lived(path, want string) {
 	}
 	var lines, moves []string
 	out := s.run("file", "history", string(hash), "-o", "json")
-	var history []app.FileTransition
-	s.must(json.Unmarshal([]byte(out), &history))
+	var list app.Page[app.FileTransition]
+	s.must(json.Unmarshal([]byte(out), &list))
+	history := list.Items
 	for _, m := range history {
 		code := ""
 		if m.ReasonCode != nil {

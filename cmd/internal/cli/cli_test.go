@@ -177,8 +177,8 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 func TestConfigPrintIsForProgramsToo(t *testing.T) {
 	t.Parallel()
 	code, out, errs := call(t, nowhere(t), "config", "print", "-o", "json")
-	var rows []config.Row
-	if err := json.Unmarshal([]byte(out), &rows); err != nil || code != 0 || len(rows) != len(config.Resolved{}.Rows()) {
+	var list app.Page[config.Row]
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != 0 || len(list.Items) != len(config.Resolved{}.Rows()) {
 		t.Errorf("code %d, %v, %s%s", code, err, out, errs)
 	}
 }

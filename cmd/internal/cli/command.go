@@ -22,6 +22,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 // runE is the work of a command, as cobra calls it.
@@ -84,6 +85,12 @@ func show[V any](p *program, v V, write func(io.Writer, V)) error {
 	}
 	write(p.Out, v)
 	return nil
+}
+
+// listed shows a list without further pages.
+func listed[T any](p *program, all []T, write func(io.Writer, []T)) error {
+	page, _ := operation.Whole(all, nil)
+	return show(p, page, func(w io.Writer, page app.Page[T]) { write(w, page.Items) })
 }
 
 // more writes how to see what is not on a page.

@@ -33,7 +33,7 @@ faults, the values that could be read are shown first.`,
 		Args:    cobra.NoArgs,
 		RunE: p.anywhere(func(context.Context, []string) error {
 			cfg, faults := p.settings()
-			if err := show(p, cfg.Rows(), func(w io.Writer, all []config.Row) {
+			if err := listed(p, cfg.Rows(), func(w io.Writer, all []config.Row) {
 				render.Rows(w, "", render.Row{"setting", "value", "from"}, all, func(r config.Row) render.Row { return render.Row{r.Name, r.Value, r.Origin} })
 			}); err != nil {
 				return err

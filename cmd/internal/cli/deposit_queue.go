@@ -212,7 +212,7 @@ in. A setting that cannot be read suspends its queue; it is named.`,
 				}
 				all = append(all, s)
 			}
-			return show(p, all, views.Settings)
+			return listed(p, all, views.Settings)
 		}),
 	}
 }

@@ -90,7 +90,7 @@ func (p *program) fileHistory() *cobra.Command {
 		Long: `Show every change of a file's state: when, after how long, by whom and why, and the
 attempts counted until then. Times are those of the log.`,
 		Example: "  accession file history " + sampleHash + "\n  accession file history " + sampleHash + " -o json",
-	}, func(v app.FileView) error { return show(p, v.Transitions, views.FileHistory) })
+	}, func(v app.FileView) error { return listed(p, v.Transitions, views.FileHistory) })
 }
 
 // aboutFile completes a command that shows one file.

@@ -61,20 +61,20 @@ var outputs = map[string][]reflect.Type{
 	"batch show":        {reflect.TypeFor[app.BatchView](), reflect.TypeFor[app.Progress]()},
 	"bulk begin":        {reflect.TypeFor[bulk.Action]()},
 	"config check":      {reflect.TypeFor[profilecli.Checked]()},
-	"config print":      {reflect.TypeFor[[]config.Row]()},
+	"config print":      {reflect.TypeFor[app.Page[config.Row]]()},
 	"diff":              {reflect.TypeFor[tables.Diff]()},
 	"drop show":         {reflect.TypeFor[drops.Shown]()},
 	"events ls":         {reflect.TypeFor[app.Event]()},
 	"events tail":       {reflect.TypeFor[app.Event]()},
-	"file history":      {reflect.TypeOf(app.FileView{}.Transitions)},
+	"file history":      {reflect.TypeFor[app.Page[app.FileTransition]]()},
 	"login":             {reflect.TypeFor[login.Signed]()},
 	"logout":            {reflect.TypeFor[login.Signed]()},
 	"migrate":           {reflect.TypeFor[tables.Migrated]()},
 	"object export":     {reflect.TypeFor[objects.Exported]()},
 	"poison ls":         {reflect.TypeFor[app.Page[tables.PoisonEvent]]()},
-	"poison retry":      {reflect.TypeFor[[]tables.PoisonRetried]()},
+	"poison retry":      {reflect.TypeFor[app.Page[tables.PoisonRetried]]()},
 	"poison show":       {reflect.TypeFor[tables.PoisonEvent]()},
-	"processor show":    {reflect.TypeFor[[]queues.Processor]()},
+	"processor show":    {reflect.TypeFor[app.Page[queues.Processor]]()},
 	"profile check":     {reflect.TypeFor[profilecli.Checked](), reflect.TypeFor[profiles.Sound]()},
 	"profile rm":        {reflect.TypeFor[app.Changed]()},
 	"profile set":       {reflect.TypeFor[app.Changed]()},
@@ -83,7 +83,7 @@ var outputs = map[string][]reflect.Type{
 	"query report":      {reflect.TypeFor[reported]()},
 	"query unpark":      {reflect.TypeFor[queues.Moved]()},
 	"queue park":        {reflect.TypeFor[queues.Moved]()},
-	"queue show":        {reflect.TypeFor[[]queues.Shown]()},
+	"queue show":        {reflect.TypeFor[app.Page[queues.Shown]]()},
 	"queue simulate":    {reflect.TypeFor[views.Simulation]()},
 	"queue unpark":      {reflect.TypeFor[queues.Moved]()},
 	"rebuild":           {reflect.TypeFor[tables.Rebuilt]()},
@@ -133,6 +133,11 @@ func TestOutputSchemas(t *testing.T) {
 		}
 		if p := path.Base(t.PkgPath()); t.Name() != "" && t.PkgPath() != "" && p != "app" && p != "pgdb" {
 			name = strings.ToUpper(p[:1]) + p[1:] + name
+		}
+		if generic, of, is := strings.Cut(t.Name(), "["); is { // lists of types of one name in two packages
+			if p, _, _ := strings.Cut(path.Base(of), "."); p != "app" && p != "pgdb" {
+				name = generic + strings.ToUpper(p[:1]) + p[1:] + strings.TrimPrefix(name, generic)
+			}
 		}
 		return name
 	})

@@ -162,7 +162,7 @@ func (p *program) processorShow() *cobra.Command {
 				}
 				all = append(all, one)
 			}
-			return show(p, all, views.Processors)
+			return listed(p, all, views.Processors)
 		}),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -143,7 +144,8 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			if err != nil {
 				return err
 			}
-			if err := e.Show(done, func(w io.Writer) {
+			page, _ := operation.Whole(done, nil)
+			if err := e.Show(page, func(w io.Writer) {
 				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d tables.PoisonRetried) render.Row {
 					return render.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
 				})
