@@ -24,6 +24,13 @@ order by number desc limit @max_rows;
 -- Oldest first.
 select id from record.bulk_action where ended_at is null order by number limit @max_rows;
 
+-- name: BulkStanding :one
+-- Those that have not ended; what was refused also of those that ended within a day.
+select count(*) filter (where ended_at is null and begun_at is null) as waiting, count(*) filter (where ended_at is null and begun_at is not null) as running,
+    coalesce(extract(epoch from clock_timestamp() - min(coalesce(moved_at, requested_at)) filter (where ended_at is null)), 0)::double precision as still_seconds,
+    coalesce(sum(refused), 0)::bigint as refused
+from record.bulk_action where ended_at is null or ended_at > clock_timestamp() - interval '1 day';
+
 -- name: LeadBulkAction :one
 -- Whether this transaction has the lead of a bulk action, until it ends. PostgreSQL ends it
 -- when its process stands still.
@@ -32,7 +39,7 @@ select (pg_try_advisory_xact_lock(hashtextextended('accession bulk action ' || @
 
 -- name: MoveBulkAction :execrows
 -- Unless another process has moved it, or it is cancelled.
-update record.bulk_action set position = @to_position, begun_at = coalesce(begun_at, clock_timestamp())
+update record.bulk_action set position = @to_position, begun_at = coalesce(begun_at, clock_timestamp()), moved_at = clock_timestamp()
 where id = @id and position = @from_position and cancelled_at is null and ended_at is null;
 
 -- name: AddBulkItems :exec
@@ -54,7 +61,7 @@ update record.bulk_item set outcome = @outcome, result = @result, code = @code, 
 where action_id = @action_id and target = @target and outcome = 'begun';
 
 -- name: CountBulkItems :exec
-update record.bulk_action set done = done + @done, refused = refused + @refused where id = @id;
+update record.bulk_action set done = done + @done, refused = refused + @refused, moved_at = clock_timestamp() where id = @id;
 
 -- name: CancelBulkAction :execrows
 update record.bulk_action set cancelled_at = clock_timestamp(), cancelled_by = @cancelled_by

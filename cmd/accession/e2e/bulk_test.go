@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -68,6 +69,14 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 	in.says(2, words("bulk begin job delete --state failed --yes"), "needs a reason")
 	var begun bulk.Action
 	in.must(json.Unmarshal([]byte(in.run(append(begin, "--yes", "--no-wait", "-o", "json")...)), &begun))
+	stands := func(waiting, running int64) { // as the metrics have it
+		t.Helper()
+		s, err := record.New(in.db).BulkStanding(in.ctx())
+		if err != nil || s.Waiting != waiting || s.Running != running || s.StillSeconds > 0 != (waiting+running > 0) {
+			t.Errorf("%+v, want %d waiting and %d running (%v)", s, waiting, running, err)
+		}
+	}
+	stands(1, 0)
 	for _, point := range []string{
 		"record/transaction/before-commit", // the things are not noted yet
 		"app/bulk/one/before:3",            // noted, some requeued
@@ -77,12 +86,14 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 	} {
 		in.killedAt(point, "serve")
 	}
+	stands(0, 1)
 	s := in.serve()
 	s.works()
 	waitFor(t, "the end of the bulk action", func() bool {
 		in.must(json.Unmarshal([]byte(in.run("bulk", "show", begun.ID, "-o", "json")), &begun))
 		return begun.State == bulk.Done
 	})
+	stands(0, 0)
 	in.shown() // a process that stops at once leaves events in the outbox
 	s.stop()
 	if begun.Done != jobs || begun.Refused != 0 {
@@ -96,7 +107,10 @@ func TestBulkActionOfDeadProcesses(t *testing.T) {
 	if others := in.count(`select count(*) from accession.event where type = 'job.requeued' and command_id <> $1`, by); others != 0 {
 		t.Errorf("%d jobs were requeued by another command", others)
 	}
-	in.says(0, words("bulk ls"), begun.ID, "done", "state=failed")
+	in.says(0, words("bulk ls --state done --since 1h"), begun.ID, "done", "state=failed")
+	for _, none := range []string{"--state running", "--since 2099-01-01", "--older-than 1h"} {
+		in.says(0, words("bulk ls "+none), "no bulk actions")
+	}
 }
 
 // TestJobsThatFailAgainUnderABulkAction: a process is killed when it has requeued jobs and not

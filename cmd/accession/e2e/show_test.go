@@ -45,7 +45,7 @@ func TestOperatorsSeeWhatGoesOn(t *testing.T) {
 		`accession_file_transitions_total{from="DOWNLOADING",to="DOWNLOADED"} 1`,
 		`accession_log_appends_total{outcome="done",writer="relay"} `,
 		`accession_batches_unexplained 0`, `accession_queue_jobs{state="failed"} 0`, `accession_queue_oldest_seconds{state="pending"} 0`,
-		`accession_outbox_unsent `, `accession_projection_lag_events `, `accession_processes `,
+		`accession_outbox_unsent `, `accession_projection_lag_events `, `accession_bulk_actions{state="running"} 0`, `accession_bulk_still_seconds 0`, `accession_processes `,
 		`accession_session_live 1`, `accession_sessions_lost_total 0`, `accession_build_info{instance="test",version="test"} 1`,
 	} {
 		if !strings.Contains(text, "\n"+want) {

@@ -37,6 +37,8 @@ type Installation struct {
 	Poison func(ctx context.Context) (int, error)
 	// Audit returns how far the auditor is.
 	Audit func(ctx context.Context) (Audit, error)
+	// Bulk returns how bulk actions stand.
+	Bulk func(ctx context.Context) (Bulk, error)
 	// Unexplained checks some more batches and counts those known that do not add up;
 	// it is asked once a minute.
 	Unexplained func(ctx context.Context) (int, error)
@@ -66,6 +68,13 @@ type Audit struct {
 	// What the pass under way, or the last one, has compared, read and found.
 	Objects, Bytes, Findings int64
 	Corrupt                  int64 // files that are corrupt, found by any pass
+}
+
+// Bulk is how bulk actions stand.
+type Bulk struct {
+	Waiting, Running int
+	Still            time.Duration // since the one that has not gone on for longest last did, 0 = none is open
+	Refused          int64         // things, by those that are open or ended within a day
 }
 
 const (
@@ -103,7 +112,7 @@ var questions = []struct {
 	ask  func(*installation, context.Context) ([]prometheus.Metric, error)
 }{
 	{"live", (*installation).live}, {"permits", (*installation).permits}, {"holds", (*installation).holds}, {"oldest", (*installation).oldest}, {"lag", (*installation).lag},
-	{"types", (*installation).types}, {"poison", (*installation).poison}, {"audit", (*installation).audit},
+	{"types", (*installation).types}, {"poison", (*installation).poison}, {"audit", (*installation).audit}, {"bulk", (*installation).bulk},
 }
 
 // Permits counts the permits that all processes hold.
@@ -117,7 +126,7 @@ type PermitCount struct{ Taken, Full int }
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
 		counts: []*count{{name: "unexplained", metric: "accession_batches_unexplained", ask: in.Unexplained}, {name: "overdue", metric: "accession_overdue_files", ask: in.Overdue}},
-		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, permits, holds, oldest, lag, types, poison, audit, unexplained or overdue.", "question")}
+		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, permits, holds, oldest, lag, types, poison, audit, bulk, unexplained or overdue.", "question")}
 	for _, d := range []Metric{
 		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, in the whole installation."},
 		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the oldest job in a state has been there; 0 = no job is in the state. Not measured for completed jobs."},
@@ -146,6 +155,9 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_audit_bytes", Help: "Bytes of stored files read by that pass."},
 		{Name: "accession_audit_findings", Help: "Differences found by that pass; the log of its process has each."},
 		{Name: "accession_audit_corrupt_files", Help: "Stored files and storage manifests that are missing or changed, as the auditor found them."},
+		{Name: "accession_bulk_actions", Labels: []string{"state"}, Help: "Bulk actions that have not ended, by state: waiting or running."},
+		{Name: "accession_bulk_still_seconds", Help: "Time since the bulk action that has stood still for longest last went on, or was requested; 0 = all have ended."},
+		{Name: "accession_bulk_refused", Help: "Batches, jobs and files that bulk actions could not change: of those that have not ended, and those that ended within a day."},
 		{Name: "accession_overdue_files", Help: "Attempts at files that have taken longer than the timeouts and that no sweeper has ended; counted once a minute, up to 1000."},
 		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: the listed jobs are not the sum of those completed, failed, held, deleted and in progress, or a job has no row. Some batches are checked each minute, all in turn; counted up to 1000."},
 	} {
@@ -323,6 +335,12 @@ func (c *installation) audit(ctx context.Context) ([]prometheus.Metric, error) {
 	}
 	return []prometheus.Metric{c.gauge("accession_audit_complete_seconds", max(time.Since(a.Complete).Seconds(), 0)), c.gauge("accession_audit_objects", float64(a.Objects)),
 		c.gauge("accession_audit_bytes", float64(a.Bytes)), c.gauge("accession_audit_findings", float64(a.Findings)), c.gauge("accession_audit_corrupt_files", float64(a.Corrupt))}, err
+}
+
+func (c *installation) bulk(ctx context.Context) ([]prometheus.Metric, error) {
+	b, err := c.Bulk(ctx)
+	return []prometheus.Metric{c.gauge("accession_bulk_actions", float64(b.Waiting), "waiting"), c.gauge("accession_bulk_actions", float64(b.Running), "running"),
+		c.gauge("accession_bulk_still_seconds", b.Still.Seconds()), c.gauge("accession_bulk_refused", float64(b.Refused))}, err
 }
 
 func (c *installation) count(ctx context.Context, of *count) ([]prometheus.Metric, error) {

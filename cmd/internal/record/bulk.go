@@ -73,6 +73,15 @@ func (r *Records) BulkActions(ctx context.Context, f BulkFilter, before int64, l
 	return rows, wrap(err, "list", "bulk actions")
 }
 
+// BulkStanding says how the bulk actions that have not ended stand.
+type BulkStanding = pgdb.BulkStandingRow
+
+// BulkStanding returns how bulk actions stand.
+func (r *Records) BulkStanding(ctx context.Context) (BulkStanding, error) {
+	row, err := r.q.BulkStanding(ctx)
+	return row, wrap(err, "ask how they stand of", "bulk actions")
+}
+
 // OpenBulkActions returns the ids of bulk actions that have not ended, oldest first.
 func (r *Records) OpenBulkActions(ctx context.Context, limit int) ([]string, error) {
 	ids, err := r.q.OpenBulkActions(ctx, int32(limit))

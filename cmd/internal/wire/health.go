@@ -82,6 +82,10 @@ func (in *Installation) Measure(ctx context.Context) error {
 			}
 			return ops.Audit{Complete: p.Last.Time, Objects: p.Objects, Bytes: p.Bytes, Findings: p.Findings, Corrupt: p.Corrupt}, nil
 		},
+		Bulk: func(ctx context.Context) (ops.Bulk, error) {
+			b, err := record.New(pool).BulkStanding(ctx)
+			return ops.Bulk{Waiting: int(b.Waiting), Running: int(b.Running), Still: time.Duration(b.StillSeconds * float64(time.Second)), Refused: b.Refused}, err
+		},
 		Unexplained: func(ctx context.Context) (int, error) { return sums.Scan(ctx, pool) },
 		Overdue:     in.Overdue,
 		Level:       func() int { return int(live.pressure.Level()) },

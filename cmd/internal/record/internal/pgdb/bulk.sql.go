@@ -73,7 +73,7 @@ func (q *Queries) AddBulkItems(ctx context.Context, arg AddBulkItemsParams) erro
 }
 
 const bulkAction = `-- name: BulkAction :one
-select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at from record.bulk_action where id = $1
+select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at from record.bulk_action where id = $1
 `
 
 func (q *Queries) BulkAction(ctx context.Context, id string) (RecordBulkAction, error) {
@@ -101,12 +101,13 @@ func (q *Queries) BulkAction(ctx context.Context, id string) (RecordBulkAction, 
 		&i.CancelledAt,
 		&i.CancelledBy,
 		&i.EndedAt,
+		&i.MovedAt,
 	)
 	return i, err
 }
 
 const bulkActionByRequest = `-- name: BulkActionByRequest :one
-select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at from record.bulk_action where request_sha256 = $1
+select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at from record.bulk_action where request_sha256 = $1
 `
 
 func (q *Queries) BulkActionByRequest(ctx context.Context, requestSha256 *string) (RecordBulkAction, error) {
@@ -134,12 +135,13 @@ func (q *Queries) BulkActionByRequest(ctx context.Context, requestSha256 *string
 		&i.CancelledAt,
 		&i.CancelledBy,
 		&i.EndedAt,
+		&i.MovedAt,
 	)
 	return i, err
 }
 
 const bulkActions = `-- name: BulkActions :many
-select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at from record.bulk_action
+select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at from record.bulk_action
 where ($1::bigint is null or number < $1) and ($2::text = '' or actor = $2)
     and ($3::text = '' or $3 = case when ended_at is not null and cancelled_at is not null then 'cancelled' when ended_at is not null then 'done'
         when begun_at is not null then 'running' else 'waiting' end)
@@ -195,6 +197,7 @@ func (q *Queries) BulkActions(ctx context.Context, arg BulkActionsParams) ([]Rec
 			&i.CancelledAt,
 			&i.CancelledBy,
 			&i.EndedAt,
+			&i.MovedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -255,6 +258,33 @@ func (q *Queries) BulkItems(ctx context.Context, arg BulkItemsParams) ([]RecordB
 	return items, nil
 }
 
+const bulkStanding = `-- name: BulkStanding :one
+select count(*) filter (where ended_at is null and begun_at is null) as waiting, count(*) filter (where ended_at is null and begun_at is not null) as running,
+    coalesce(extract(epoch from clock_timestamp() - min(coalesce(moved_at, requested_at)) filter (where ended_at is null)), 0)::double precision as still_seconds,
+    coalesce(sum(refused), 0)::bigint as refused
+from record.bulk_action where ended_at is null or ended_at > clock_timestamp() - interval '1 day'
+`
+
+type BulkStandingRow struct {
+	Waiting      int64   `json:"waiting"`
+	Running      int64   `json:"running"`
+	StillSeconds float64 `json:"still_seconds"`
+	Refused      int64   `json:"refused"`
+}
+
+// Those that have not ended; what was refused also of those that ended within a day.
+func (q *Queries) BulkStanding(ctx context.Context) (BulkStandingRow, error) {
+	row := q.db.QueryRow(ctx, bulkStanding)
+	var i BulkStandingRow
+	err := row.Scan(
+		&i.Waiting,
+		&i.Running,
+		&i.StillSeconds,
+		&i.Refused,
+	)
+	return i, err
+}
+
 const cancelBulkAction = `-- name: CancelBulkAction :execrows
 update record.bulk_action set cancelled_at = clock_timestamp(), cancelled_by = $1
 where id = $2 and cancelled_at is null and ended_at is null
@@ -274,7 +304,7 @@ func (q *Queries) CancelBulkAction(ctx context.Context, arg CancelBulkActionPara
 }
 
 const countBulkItems = `-- name: CountBulkItems :exec
-update record.bulk_action set done = done + $1, refused = refused + $2 where id = $3
+update record.bulk_action set done = done + $1, refused = refused + $2, moved_at = clock_timestamp() where id = $3
 `
 
 type CountBulkItemsParams struct {
@@ -341,7 +371,7 @@ func (q *Queries) LeadBulkAction(ctx context.Context, id string) (bool, error) {
 }
 
 const moveBulkAction = `-- name: MoveBulkAction :execrows
-update record.bulk_action set position = $1, begun_at = coalesce(begun_at, clock_timestamp())
+update record.bulk_action set position = $1, begun_at = coalesce(begun_at, clock_timestamp()), moved_at = clock_timestamp()
 where id = $2 and position = $3 and cancelled_at is null and ended_at is null
 `
 

@@ -125,6 +125,8 @@ type RecordBulkAction struct {
 	CancelledBy string `json:"cancelled_by"`
 	// When nothing was left to do; null = something is.
 	EndedAt *time.Time `json:"ended_at"`
+	// When it last took things, or one of them was done or refused; null = never.
+	MovedAt *time.Time `json:"moved_at"`
 }
 
 // One row per thing that a bulk action has taken, from before the command was given to it.
