@@ -54,7 +54,9 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		"drop ls", "intake show", "intake close --message x --reason x --dry-run", "intake open metadata --user eve --reason x --dry-run", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
 		"events ls", "events ls --limit 2", "events ls --job " + job, "events ls --type job.completed,file.*", "events ls --from 3 --to 5", "events ls --actor user/* --since 1h", "events tail",
 		"events tail --batch " + string(batch) + " --from 2", "events ls --batch bid0000009999", "batch show " + string(batch) + " --watch",
-		"user ls", "user show dora", "key ls", "bulk ls", "bulk show 0198c5f3-7b1e-7c50-a6ff-6f3f5b1f7c21",
+		"batch ls --older-than 1h", "job ls --since 1h", "object ls --batch " + string(batch) + " --since 1h", "object ls --profile test --older-than 1h", "object ls --batch bid0000009999",
+		"drop ls --profile test --collection test --state refused --older-than 1h", "drop ls --profile sand", "query ls --since 1h --older-than 1m", "audit report --since 2099-01-01",
+		"user ls", "user show dora", "key ls", "bulk ls", "bulk ls --state running --older-than 1h", "bulk show 0198c5f3-7b1e-7c50-a6ff-6f3f5b1f7c21",
 		"queue suspend all --reason x --dry-run", "queue prohibit metadata eve --reason x --dry-run", "queue allow all eve,ana --reason x --dry-run", "queue limit all eve,ana --allocation 0 --reason x --dry-run",
 		"queue unlimit metadata eve --reason x --dry-run", "queue defaults metadata --synchronous 2 --concurrency unset --reason x --dry-run", "queue free " + string(batch) + " --reason x --dry-run",
 		"queue park eve --reason x --dry-run", "queue unpark --batch " + string(batch) + " --reason x --dry-run", "queue park --reason x", "query park --user eve --reason x --dry-run",
@@ -134,6 +136,9 @@ func (in *installation) peopleOverHTTP(accession func(args ...string) (code int,
 		{"key add dora --label scanner --role reader --expires 90d", "acc_", 0},
 		{"key ls --user dora", "scanner", 0},
 		{"audit ls --on user/dora --action user.grant", "user/dora", 0},
+		{"audit ls --on user/dora --older-than 1h", "nothing was audited", 0},
+		{"audit report --on user/dora --action user.grant", "id,at,caller,via,address,action,subject,outcome,detail,reason", 0},
+		{"audit report --on user/dora --action user.grant --format html", "user/dora", 0},
 	} {
 		if code, out, errs := accession(strings.Fields(c.args)...); code != c.code || !strings.Contains(out+errs, c.says) {
 			t.Errorf("accession %s: exit code %d, want %d and %q\n%s%s", c.args, code, c.code, c.says, out, errs)

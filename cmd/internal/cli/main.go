@@ -169,7 +169,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 
 // people is what the commands about users, keys and the audit have of the program.
 func (p *program) people() peoplecli.Env {
-	return peoplecli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Over: p.over, Group: group,
+	return peoplecli.Env{In: p.In, Err: p.Err, Terminal: p.Interactive, Over: p.over, Write: p.write, Group: group,
 		Show: p.showAs}
 }
 

@@ -57,6 +57,7 @@ type (
 // outputs are what commands write with -o json, where that is not the answer of the operation
 // of the same name; several if it depends on the flags.
 var outputs = map[string][]reflect.Type{
+	"audit report":      {reflect.TypeFor[reported]()},
 	"batch report":      {reflect.TypeFor[app.BatchReportView]()},
 	"batch show":        {reflect.TypeFor[app.BatchView](), reflect.TypeFor[app.Progress]()},
 	"bulk begin":        {reflect.TypeFor[bulk.Action]()},

@@ -87,10 +87,25 @@ type KeyList struct {
 // AuditList chooses entries of the audit.
 type AuditList struct {
 	Page
+	Audited
+}
+
+// Audited chooses what was audited.
+type Audited struct {
 	Age
 	User   string `query:"user" maxLength:"64" doc:"Only what this user did"`
 	Action string `query:"action" maxLength:"64" doc:"Only this action, such as user.grant, or user for all of a kind"`
 	On     string `query:"on" maxLength:"200" doc:"Only what was done to this, such as user/ana"`
+}
+
+func (a *Audited) filter() people.AuditFilter {
+	return people.AuditFilter{Since: a.Since, Until: a.OlderThan, Caller: a.User, Action: a.Action, Subject: a.On}
+}
+
+// AuditReport is the audit in a format.
+type AuditReport struct {
+	Audited
+	Format string `query:"format" enum:"text,csv,json,html" default:"csv" doc:"Format of the report"`
 }
 
 // why returns the reason of a command, "" = none is given.
@@ -179,11 +194,19 @@ func users() []*Operation {
 			return Revoked{in.Prefix}, p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())
 		}),
 		administer("audit.ls", http.MethodGet, "/v1/audit", "List what was done and refused, newest first", func(ctx context.Context, _ *Call, p *people.People, in *AuditList) (app.Page[people.Entry], error) {
-			list, err := p.Audit(ctx, people.AuditFilter{Since: in.Since, Until: in.OlderThan, Caller: in.User, Action: in.Action, Subject: in.On}, in.Limit, app.Cursor(in.Cursor))
+			list, err := p.Audit(ctx, in.filter(), in.Limit, app.Cursor(in.Cursor))
 			if err == nil && len(list.Items) == 0 && in.User != "" {
 				_, err = p.Show(ctx, in.User)
 			}
 			return list, err
+		}),
+		stream(Operation{Name: "audit.report", Method: http.MethodGet, Path: "/v1/audit/report", Summary: "Get what was done and refused as a report, newest first",
+			Need: access.Administer, On: OnInstallation, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *AuditReport) (send, error) {
+			p, err := people.Of(ctx, c.App)
+			if err != nil {
+				return nil, err
+			}
+			return written(p.Report(ctx, in.filter()), in.Format, "", time.Now()), nil
 		}),
 	}
 }

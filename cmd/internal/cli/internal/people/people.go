@@ -34,6 +34,8 @@ type Env struct {
 	Over func(do func(ctx context.Context, d door.Door, args []string) error) func(c *cobra.Command, args []string) error
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
+	// Write writes a report to a file, or with "" to the standard output.
+	Write func(file string, write func(w io.Writer) error) error
 	// Group makes a command one of further commands.
 	Group func(c *cobra.Command, commands ...*cobra.Command) *cobra.Command
 }
@@ -374,28 +376,65 @@ func (e Env) keyLs() *cobra.Command {
 }
 
 func (e Env) audit() *cobra.Command {
-	var f people.AuditFilter
-	var limit int
+	var in operation.AuditList
 	var from app.Cursor
 	ls := &cobra.Command{
 		Use: "ls", Short: "List what was done and refused, newest first",
 		Long:    "List every change of users, rights and keys, every command that was requested over HTTP,\nand every request that was refused to a known user.",
 		Example: "  accession audit ls --since 7d --action user\n  accession audit ls --user ana -o json", Args: cobra.NoArgs,
 		RunE: pages(e, "audit.ls", func() any {
-			return &operation.AuditList{Page: operation.Page{Limit: limit, Cursor: string(from)}, Age: operation.Age{Since: f.Since, OlderThan: f.Until}, User: f.Caller, Action: f.Action, On: f.Subject}
+			in.Cursor = string(from)
+			return &in
 		}, func(w io.Writer, entries []people.Entry) {
 			render.Rows(w, "nothing was audited", render.Row{"at", "who", "by", "from", "action", "on", "outcome", "what", "why"}, entries, func(e people.Entry) render.Row {
 				return render.Row{render.Time(e.At), export.Line(e.Caller), e.Via, export.Line(e.Address), e.Action, export.Line(e.Subject), e.Outcome, export.Line(e.Detail), export.Line(e.Reason)}
 			})
 		}),
 	}
-	flags.Age(ls, &f.Since, &f.Until, "what was", "done")
-	ls.Flags().StringVar(&f.Caller, "user", "", "only what this `USER` did")
-	ls.Flags().StringVar(&f.Action, "action", "", "only this `ACTION`, such as user.grant, or user for all of a kind")
-	ls.Flags().StringVar(&f.Subject, "on", "", "only what was done to this `SUBJECT`, such as user/ana or job/jid0000000001")
+	audited(ls, &in.Audited)
 	flags.Cursor(ls, &from)
-	flags.Limit(ls, &limit, flags.ListLimit, "entries")
+	flags.Limit(ls, &in.Limit, flags.ListLimit, "entries")
 	return e.Group(&cobra.Command{
-		Use: "audit", Short: "List who did what", Long: "List who did what to users, rights and keys, and what was requested over HTTP.", Example: "  accession audit ls --since 7d",
-	}, ls)
+		Use: "audit", Short: "List who did what", Long: "List who did what to users, rights and keys, and what was requested over HTTP.", Example: "  accession audit ls --since 7d\n  accession audit report --since 30d --out audit.csv",
+	}, ls, e.auditReport())
+}
+
+// audited adds what entries of the audit are selected by.
+func audited(c *cobra.Command, in *operation.Audited) {
+	flags.Age(c, &in.Since, &in.OlderThan, "what was", "done")
+	c.Flags().StringVar(&in.User, "user", "", "only what this `USER` did")
+	c.Flags().StringVar(&in.Action, "action", "", "only this `ACTION`, such as user.grant, or user for all of a kind")
+	c.Flags().StringVar(&in.On, "on", "", "only what was done to this `SUBJECT`, such as user/ana or job/jid0000000001")
+}
+
+func (e Env) auditReport() *cobra.Command {
+	in := operation.AuditReport{Format: export.FormatCSV}
+	var file string
+	formats := []string{export.FormatText, export.FormatCSV, export.FormatJSON, export.FormatHTML}
+	c := &cobra.Command{
+		Use: "report", Short: "Write all that was done and refused as CSV, text, JSON or HTML",
+		Long:    "Write every selected entry of the audit, newest first, as CSV or in another format. They\nare read while they are written.",
+		Example: "  accession audit report --since 30d --out audit.csv\n  accession audit report --user ana --format html --out ana.html", Args: cobra.NoArgs,
+	}
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, _ []string) error {
+		if !c.Flags().Changed("format") && c.Flag("output").Value.String() == "json" {
+			in.Format = export.FormatJSON
+		}
+		return e.Write(file, func(w io.Writer) error {
+			if d.There != nil {
+				return d.There.Fetch(ctx, "audit.report", &in, nil, w)
+			}
+			p, err := people.Of(ctx, d.Here)
+			if err != nil {
+				return err
+			}
+			report := p.Report(ctx, people.AuditFilter{Since: in.Since, Until: in.OlderThan, Caller: in.User, Action: in.Action, Subject: in.On})
+			defer report.Close()
+			return export.WriteReport(w, report, export.ReportOptions{Format: in.Format, Made: time.Now()})
+		})
+	})
+	audited(c, &in.Audited)
+	flags.Parsed(c, &in.Format, "format", export.FormatCSV, "`FORMAT`: "+flags.Joined(formats), flags.Among(formats...))
+	c.Flags().StringVar(&file, "out", "", "write to this new `FILE`, which appears when it is complete")
+	return c
 }
