@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
@@ -90,15 +91,34 @@ func (c *Call) hasCollection(ctx context.Context, name string) (bool, error) {
 	return c.hasBatches(ctx, app.Filter{Collection: name})
 }
 
+// catchUpTime is how long the tables may take to show what was accepted a moment ago.
+const catchUpTime = 2 * time.Second
+
 // hasSubmitter reports whether there is a user of this name, or anything that one has
-// deposited or asked. Of others a caller knows only what it may see.
+// deposited or asked, also a moment ago. Of others a caller knows only what it may see.
 func (c *Call) hasSubmitter(ctx context.Context, name string) (bool, error) {
 	if name == c.Caller.Name {
 		return true, nil
 	}
-	if there, err := c.hasBatches(ctx, app.Filter{Submitter: name}); there || err != nil || !c.Caller.May(access.See, "") {
+	if there, err := c.hasBatches(ctx, app.Filter{Submitter: name}); there || err != nil {
 		return there, err
 	}
+	if c.Caller.May(access.See, "") {
+		if there, err := c.hasUser(ctx, name); there || err != nil {
+			return there, err
+		}
+	}
+	waiting, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	if err := c.App.CatchUp(waiting); err != nil {
+		return false, err // it may have deposited something that the tables do not show yet
+	}
+	return c.hasBatches(ctx, app.Filter{Submitter: name})
+}
+
+// hasUser reports whether there is a user of this name, or a query or a file in the drop
+// folder that is its.
+func (c *Call) hasUser(ctx context.Context, name string) (bool, error) {
 	records, err := c.App.Open.Records(ctx)
 	if err != nil {
 		return false, err
