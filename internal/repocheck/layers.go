@@ -178,7 +178,7 @@ var Layers = []Layer{
 		May:      join(domain, []string{"cmd/internal/app", "cmd/internal/notify"}),
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
-		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/operation", "cmd/internal/remote", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles"}),
+		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/operation", "cmd/internal/remote", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles", "docs"}),
 		TestMay:  []string{"projections/projtest", "cmd/internal/drop", "cmd/internal/sweep"},
 	}, {
 		// What operators see of a process: it counts, and asks what it is handed.
@@ -207,6 +207,10 @@ var Layers = []Layer{
 		// What the demonstration deposits, and under which profile.
 		Packages: []string{"deploy/profiles"},
 		Why:      "A file can be embedded only from its own folder, and an operator installs these.",
+	}, {
+		// Schemas that the program shows.
+		Packages: []string{"docs"},
+		Why:      "A file can be embedded only from its own folder, and people read these.",
 	}, {
 		Packages: []string{"deploy/samples"},
 		May:      domain,

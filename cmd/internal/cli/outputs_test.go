@@ -92,6 +92,7 @@ var outputs = map[string][]reflect.Type{
 	"report":            {reflect.TypeFor[reported]()},
 	"restore log":       {reflect.TypeFor[app.Restored]()},
 	"restore zookeeper": {reflect.TypeFor[app.Restored]()},
+	"schema":            {reflect.TypeFor[map[string]any]()},
 	"stack":             {reflect.TypeFor[shownStack]()},
 	"status":            {reflect.TypeFor[app.Status]()},
 	"submit":            {reflect.TypeFor[app.Submitted](), reflect.TypeFor[app.Progress](), reflect.TypeFor[synchronous.Answer](), reflect.TypeFor[drop.Deposit](), reflect.TypeFor[drops.Shown]()},
