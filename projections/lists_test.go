@@ -111,11 +111,11 @@ func filters(rows []listed) (all []query.Filter) {
 	all = append(all, query.Filter{}, query.Filter{Profile: "none"}, query.Filter{Sees: &access.Filter{}}, query.Filter{Sees: &access.Filter{All: true}})
 	for _, r := range rows {
 		sees := []*access.Filter{{Collections: []string{"none", r.Collection}}, {Submitter: r.Submitter}, {Collections: []string{"none"}, Submitter: r.Submitter}}
-		all = append(all, query.Filter{Profile: r.Profile}, query.Filter{Collection: r.Collection}, query.Filter{Submitter: r.Submitter},
+		all = append(all, query.Filter{Submitter: rows[0].Submitter, Sees: sees[1]}, query.Filter{Profile: r.Profile}, query.Filter{Collection: r.Collection}, query.Filter{Submitter: r.Submitter},
 			query.Filter{Code: r.Code}, query.Filter{Since: r.At}, query.Filter{Until: r.At},
 			query.Filter{Submitter: r.Submitter, Code: r.Code, Sees: sees[0]}, query.Filter{Collection: rows[0].Collection, Sees: sees[1]})
 		for _, host := range r.Hosts {
-			all = append(all, query.Filter{Host: host})
+			all = append(all, query.Filter{Host: host}, query.Filter{Host: host, Sees: sees[1]})
 		}
 		for _, s := range sees {
 			all = append(all, query.Filter{Sees: s})

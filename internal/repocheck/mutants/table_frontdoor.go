@@ -86,6 +86,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
 	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
 }, {
+	Name: "the submitter that a depositor asks for, which is another one", Why: "a depositor who lists what another one has deposited sees it",
+	At: "projections/query (Filter).narrowed", Do: []Op{Expr("f.Submitter == s.Submitter", "true")},
+	Package: "projections", Test: "TestFilters",
+}, {
 	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
 	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
 	Package: "projections", Test: "TestFilters",
