@@ -376,6 +376,36 @@ func TestAuditorGivesUpCorruptFiles(t *testing.T) {
 	}
 	in.says(0, words("verify --deep"), "no differences")
 
+	// What Accession made of a version has no file of the deposit in the history: job, report
+	// and status say that it is corrupt, and that it is no more.
+	var made, listing string
+	in.must(in.db.QueryRow(t.Context(), "select key from record.object_file where primary_identifier = $1 and kind = 'system' order by name limit 1", object).Scan(&made))
+	in.must(in.db.QueryRow(t.Context(), "select manifest_key from record.object_version where job_id = $1", job).Scan(&listing))
+	for key, code := range map[string]domain.Code{made: consistency.StoredCorrupt, listing: consistency.ManifestCorrupt} {
+		path := filepath.Join(in.cfg.Store, filepath.FromSlash(key))
+		content, err := os.ReadFile(path)
+		in.must(err)
+		bad := slices.Clone(content)
+		bad[len(bad)/2] ^= 1
+		in.must(os.WriteFile(path, bad, 0o644))
+		once()
+		if view, err := in.app.Job(in.ctx(), domain.JobID(job)); err != nil || view.Status != string(domain.JobCompleted) || view.CorruptSince == nil {
+			t.Errorf("%s is damaged: the job is %s, corrupt since %v: %v", key, view.Status, view.CorruptSince, err)
+		}
+		in.says(0, words("job show "+job), "corrupt since")
+		in.says(0, words("batch report "+view.BatchID), job+": what is stored of it is corrupt since")
+		in.says(0, words("status"), "1 STORED FILES ARE CORRUPT")
+		in.says(21, words("verify --deep"), string(code), key)
+		in.must(os.WriteFile(path, content, 0o644))
+		once()
+		if view, err := in.app.Job(in.ctx(), domain.JobID(job)); err != nil || view.CorruptSince != nil {
+			t.Errorf("%s is put back, and then corrupt since %v: %v", key, view.CorruptSince, err)
+		}
+		if n := in.count("select count(*) from accession.event where type = 'file.abandoned'"); n != 1 {
+			t.Errorf("%s was damaged: %d files of deposits were given up", key, n)
+		}
+	}
+
 	// A pass that is interrupted is continued where it was.
 	in.exec("update record.audit set ended_at = null, position = (select max(primary_identifier) from record.object), objects = 100")
 	once()
