@@ -181,6 +181,8 @@ func TestWaitsForNone(t *testing.T) {
 
 // Whatever keys jobs have and get, and whichever fail and are requeued: a job that
 // reserves its version has no earlier one of its object beside it, and never do all wait.
+// Beside processes of an older program, which go by ids alone, no job overtakes one of its
+// own deposit, nor one of an earlier deposit that was listed before its own.
 // Shows: P17
 func TestNoJobOvertakesAndOneCanAlwaysGo(t *testing.T) {
 	t.Parallel()
@@ -205,6 +207,12 @@ func TestNoJobOvertakesAndOneCanAlwaysGo(t *testing.T) {
 		for id, jobs := range of {
 			w.batch(id, domain.BatchProcessing, jobs...)
 		}
+		older := rapid.Bool().Draw(t, "an older program beside it")
+		byID := func(j domain.Job) bool {
+			return !slices.ContainsFunc(slices.Collect(maps.Values(w.jobs)), func(o domain.Job) bool {
+				return o.ID < j.ID && o.State == domain.JobProcessing && o.SameObject(j)
+			})
+		}
 		precedes := func(a, b domain.Job) bool {
 			return cmp.Or(cmp.Compare(a.Configuration.BatchID, b.Configuration.BatchID), cmp.Compare(a.ID, b.ID)) < 0
 		}
@@ -218,7 +226,7 @@ func TestNoJobOvertakesAndOneCanAlwaysGo(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			id := domain.NewJobID(int64(rapid.IntRange(1, n).Draw(t, "job")))
 			j := w.jobs[id]
-			switch act := rapid.SampledFrom([]string{"name", "reserve", "complete", "fail", "requeue"}).Draw(t, "act"); {
+			switch act := rapid.SampledFrom([]string{"name", "reserve", "reserve by id", "complete", "fail", "requeue"}).Draw(t, "act"); {
 			case j.State == domain.JobFailed && act == "requeue":
 				w.move(id, domain.JobProcessing)
 			case j.State != domain.JobProcessing:
@@ -226,9 +234,10 @@ func TestNoJobOvertakesAndOneCanAlwaysGo(t *testing.T) {
 				if key := rapid.SampledFrom(keys).Draw(t, "key"); !slices.Contains(j.Identifiers.ObjectKeys, key) {
 					w.put(id, j.State, append(slices.Clone(j.Identifiers.ObjectKeys), key)...)
 				}
-			case act == "reserve" && goes(j) && w.reserved[id] == 0:
+			case w.reserved[id] == 0 && (act == "reserve" && goes(j) || act == "reserve by id" && older && byID(j)):
 				for o := range w.jobs {
-					if precedes(w.jobs[o], j) && w.jobs[o].State == domain.JobProcessing && w.jobs[o].SameObject(j) {
+					listedLater := act == "reserve by id" && o > id // of another deposit: see precedes
+					if precedes(w.jobs[o], j) && w.jobs[o].State == domain.JobProcessing && w.jobs[o].SameObject(j) && !listedLater {
 						t.Fatalf("%s overtakes %s", id, o)
 					}
 				}
