@@ -157,8 +157,9 @@ type Configuration struct {
 	DigestAlgorithm string         `json:"digest_algorithm,omitempty"`
 	DigestValue     string         `json:"digest_value,omitempty"`
 	FileName        string         `json:"file_name,omitempty"`
-	Size            int64          `json:"size,omitempty"` // bytes, 0 = unknown
-	Row             int            `json:"row"`            // row of the batch manifest, from 0
+	Size            int64          `json:"size,omitempty"`         // bytes, 0 = unknown
+	FileModified    Time           `json:"file_modified,omitzero"` // at the source, as the row states it
+	Row             int            `json:"row"`                    // row of the batch manifest, from 0
 	RowFault        *Reason        `json:"row_fault,omitempty"`
 	ObjectKey       string         `json:"object_key,omitempty"` // the first of the keys by which the deposit names its object
 	ProfileVersion  string         `json:"profile_version,omitempty"`

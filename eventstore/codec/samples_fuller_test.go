@@ -23,6 +23,7 @@ func keyed() []domain.Recorded {
 		}
 	}
 	return all
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated()}
 }
 
 // mailed returns the samples of the tenth generation, in which reports of queries are mailed.
@@ -97,6 +98,18 @@ func processed() []domain.Recorded {
 	return ofQueue(domain.SettingProcessor, domain.ProcessorName("metadata", "films"), "set",
 		&domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}}},
 		domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}, ExcludeUsers: true, Preferred: []string{"ben"}, MaxSize: 1 << 20, Workers: 2, Stopped: true}})
+}
+
+// dated returns the samples of the twelfth generation, in which jobs say when the file of
+// their row was modified.
+func dated() []domain.Recorded {
+	all := profiled()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.JobCreated); ok {
+			d.Configuration.FileModified = domain.At(time.Date(2019, 5, 6, 7, 8, 9, 0, time.UTC))
+		}
+	}
+	return all
 }
 
 // profiled returns the samples of the eleventh generation, in which profiles are set.

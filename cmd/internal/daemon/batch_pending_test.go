@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
@@ -100,7 +101,7 @@ func TestRowsBecomeJobs(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
 	w.web.serve("/f.checkm", manifestOf("mrt-single-file-batch-manifest",
-		"http://files.test/a.txt | md5 | 0cc175b9c0f1b6a831c399e269772661 | 1 | | b.txt | ark:/99999/fk4x | l1;l2 | Ana | Tides | 1923",
+		"http://files.test/a.txt | md5 | 0cc175b9c0f1b6a831c399e269772661 | 1 | 1923-05-06 | b.txt | ark:/99999/fk4x | l1;l2 | Ana | Tides | 1923",
 		"http://files.test/c%20d.txt",
 		"ftp://files.test/e.txt | | | | | | | l3 | Ben",
 		"http://files.test/g.txt | | | many",
@@ -115,7 +116,7 @@ func TestRowsBecomeJobs(t *testing.T) {
 	j := job(0)
 	want := domain.Configuration{BatchID: id, ProfileName: tides, Submitter: "ana", PayloadURL: "http://files.test/a.txt", PayloadType: domain.TypeFile,
 		ResponseType: "json", SubmissionMode: "add", WorkingDir: w.cfg.Work.Path(id, j.ID), DigestAlgorithm: "md5",
-		DigestValue: "0cc175b9c0f1b6a831c399e269772661", FileName: "b.txt", Size: 1, Host: "files.test"}
+		DigestValue: "0cc175b9c0f1b6a831c399e269772661", FileName: "b.txt", Size: 1, FileModified: domain.At(time.Date(1923, 5, 6, 0, 0, 0, 0, time.UTC)), Host: "files.test"}
 	keys := []domain.ObjectKey{domain.KeyOfPrimary(tides, "ark:/99999/fk4x"), domain.KeyOfLocalID("Harbour Office", tides, "l1"), domain.KeyOfLocalID("Harbour Office", tides, "l2")}
 	want.ObjectKey = string(keys[0])
 	if !slices.Equal(j.Identifiers.ObjectKeys, keys) || len(job(2).Identifiers.ObjectKeys) > 0 {

@@ -76,6 +76,22 @@ func TestModifiedAtTheSource(t *testing.T) {
 			t.Errorf("%s was modified %q, want %q", name, at, want)
 		}
 	}
+	// The one file or container of a row of a batch manifest, which says it for its job.
+	w.web.serve("/c.zip", "x")
+	for _, row := range []struct {
+		kind                domain.SubmissionType
+		profile, name, want string
+	}{
+		{domain.TypeFileBatchManifest, "mrt-single-file-batch-manifest", "manifest.txt", "1999-12-31T23:59:59.000Z"},
+		{domain.TypeFileBatchManifest, "mrt-single-file-batch-manifest", "both.txt", "2020-02-03T04:05:06.000Z"},
+		{domain.TypeContainerBatchManifest, "mrt-container-batch-manifest", "c.zip", "1999-12-31T23:59:59.000Z"},
+	} {
+		w.web.serve("/"+row.name+".checkm", manifestOf(row.profile, w.web.URL+"/"+row.name+" | | | | 1999-12-31T23:59:59Z"))
+		id := w.jobIn(domain.JobProvisioning, row.kind, "/"+row.name+".checkm")
+		if at := w.fileStatesOf(id)[row.name].Spec.Modified.String(); at != row.want {
+			t.Errorf("%s in a %s was modified %q, want %q", row.name, row.profile, at, row.want)
+		}
+	}
 }
 
 // The size that the server tells is known from estimating on, and estimating again

@@ -115,11 +115,12 @@ const MaxWarnings = 20
 type Payload struct {
 	URL, Name         string // the URL in its public form
 	Algorithm, Digest string
-	Size              int64 // 0 = unknown
+	Size              int64       // 0 = unknown
+	Modified          domain.Time // at the source, zero = unknown
 }
 
 func ofJob(c domain.Configuration) Payload {
-	return Payload{c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size}
+	return Payload{c.PayloadURL, c.FileName, c.DigestAlgorithm, c.DigestValue, c.Size, c.FileModified}
 }
 
 // file returns the file of a payload, with the whole URL to fetch it from. The URL is
@@ -138,7 +139,7 @@ func (s *Source) file(ctx context.Context, p Payload) (File, error) {
 
 // file checks the description of a payload.
 func (p Payload) file() (File, error) {
-	f := File{URL: p.URL, Name: cmp.Or(manifest.NormalName(p.Name), manifest.PayloadName(p.URL)), Size: cmp.Or(p.Size, -1)}
+	f := File{URL: p.URL, Name: cmp.Or(manifest.NormalName(p.Name), manifest.PayloadName(p.URL)), Size: cmp.Or(p.Size, -1), Modified: p.Modified}
 	err := manifest.CheckName(f.Name)
 	if err == nil && p.Algorithm != "" && p.Digest != "" {
 		if f.Algorithm, err = manifest.ParseAlgorithm(p.Algorithm); err == nil {

@@ -26,7 +26,7 @@ func TestFile(t *testing.T) {
 		want File
 		code domain.Code
 	}{
-		"all that a deposit says":        {Payload{"http://h/x", "a.txt", "MD-5", strings.ToUpper(md5), 3}, File{Name: "a.txt", URL: "http://h/x", Algorithm: manifest.MD5, Digest: md5, Size: 3}, ""},
+		"all that a deposit says":        {Payload{URL: "http://h/x", Name: "a.txt", Algorithm: "MD-5", Digest: strings.ToUpper(md5), Size: 3}, File{Name: "a.txt", URL: "http://h/x", Algorithm: manifest.MD5, Digest: md5, Size: 3}, ""},
 		"the URL alone":                  {Payload{URL: "http://h/d/tide.csv"}, File{Name: "tide.csv", URL: "http://h/d/tide.csv", Size: -1}, ""},
 		"a digest without its algorithm": {Payload{URL: "http://h/f", Digest: md5}, File{Name: "f", URL: "http://h/f", Size: -1}, ""},
 		"a name that leaves the object":  {Payload{URL: "http://h/f", Name: "../f"}, File{}, domain.CodeRowFault},

@@ -13,7 +13,7 @@ import (
 func FillJob(cmd *domain.CreateJob, r manifest.Row) {
 	c := &cmd.Configuration
 	c.PayloadURL, c.FileName, c.Size = r.FileURL, r.FileName, max(r.Size, 0)
-	c.DigestAlgorithm, c.DigestValue = string(r.HashAlgorithm), r.HashValue
+	c.DigestAlgorithm, c.DigestValue, c.FileModified = string(r.HashAlgorithm), r.HashValue, domain.At(r.Modified())
 	cmd.Identifiers.Primary = r.PrimaryIdentifier
 	if r.LocalIdentifiers != nil {
 		cmd.Identifiers.LocalID = r.LocalIdentifiers
