@@ -85,6 +85,29 @@ func (s *Store) FillFinished(ctx context.Context, first int64, batches, jobs int
 	return g.Wait()
 }
 
+// FillOutbox creates entries in the first bucket of a shard, and returns the offset of the
+// last one.
+func (s *Store) FillOutbox(ctx context.Context, shard, entries int) (last eventstore.Offset, err error) {
+	var nodes []layout.Node
+	for n := range entries {
+		last = eventstore.Offset{Bucket: 1, Seq: int64(n)}
+		nodes = append(nodes, layout.Node{Path: s.root.OutboxEntry(shard, last)})
+	}
+	for list := range slices.Chunk(nodes, 500) {
+		var ops layout.Ops
+		ops.CreateNodes(list)
+		if _, err := s.session.Multi(ctx, "zklive/bench/fill", ops); err != nil {
+			return last, err
+		}
+	}
+	return last, nil
+}
+
+// Sent lists the entries in the first bucket of a shard, in order.
+func (s *Store) Sent(ctx context.Context, shard int) ([]eventstore.Offset, error) {
+	return s.offsets(ctx, shard, 1, eventstore.Offset{Bucket: 1, Seq: -1})
+}
+
 // DropHolds makes the cached holds outdated, as a refused claim does.
 func (s *Store) DropHolds() { s.holds.outdated() }
 

@@ -60,8 +60,13 @@ type purge struct {
 }
 
 type dueEntry struct {
-	path string
-	due  time.Time
+	at  eventstore.Offset
+	due time.Time
+}
+
+// waits reports whether there is nothing to do for a shard yet.
+func (p *purge) waits(marked eventstore.Offset) bool {
+	return !p.upTo.Before(marked) && (len(p.due) == 0 || p.due[0].due.After(time.Now()))
 }
 
 // keepSent bounds how many sent entries of a shard are kept, whatever the grace
@@ -83,7 +88,7 @@ func (o *outbox) purge() {
 			o.mu.Lock()
 			marked := o.marks[shard].upTo.Offset
 			o.mu.Unlock()
-			if p := &o.purging[shard]; len(p.due) > 0 || p.upTo.Before(marked) {
+			if !o.purging[shard].waits(marked) {
 				if err := o.purgeShard(ctx, shard, marked); err != nil && ctx.Err() == nil {
 					o.cfg.Logger.Warn("cannot purge the outbox; trying again", "shard", shard, "error", err)
 				}
@@ -104,13 +109,16 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 	p := o.purging[shard]
 	now := time.Now()
 	for _, b := range buckets {
+		if b < p.upTo.Bucket || !p.upTo.Before(upTo) {
+			continue // its entries are known
+		}
 		newlySent, err := o.offsets(ctx, shard, b, p.upTo)
 		if err != nil {
 			return err
 		}
 		for _, at := range newlySent {
 			if !upTo.Before(at) {
-				p.due = append(p.due, dueEntry{o.root.OutboxEntry(shard, at), now.Add(o.cfg.Grace)})
+				p.due = append(p.due, dueEntry{at, now.Add(o.cfg.Grace)})
 			}
 		}
 	}
@@ -122,14 +130,15 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 		if d.due.After(now) && len(p.due)-n <= keepSent {
 			break
 		}
-		paths = append(paths, d.path)
+		paths = append(paths, o.root.OutboxEntry(shard, d.at))
 	}
 	if err := o.conn.DeleteAll(ctx, "zklive/outbox/delete", paths); err != nil {
 		return err
 	}
 	p.due = slices.Clone(p.due[len(paths):])
 	for _, b := range buckets {
-		if b < upTo.Bucket { // closed: a newer one is in use
+		// Closed, since a newer one is in use, and empty.
+		if b < upTo.Bucket && (len(p.due) == 0 || b < p.due[0].at.Bucket) {
 			if err := o.conn.Remove(ctx, "zklive/outbox/drop-bucket", o.root.Bucket(shard, b)); err != nil && !session.Answered(err) {
 				return err
 			}

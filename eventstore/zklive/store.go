@@ -40,7 +40,8 @@ type Config struct {
 	SessionTimeout time.Duration
 	// Shards of the outbox, fixed when the tree is made. Default 4.
 	Shards int
-	// Grace is how long sent outbox entries are kept. Default 10 s.
+	// Grace is how long sent outbox entries are kept, at most 4,000 of a shard. Default
+	// a day.
 	Grace time.Duration
 	// BucketSize is how many entries an outbox bucket takes. Default 4,000.
 	BucketSize int64
@@ -78,7 +79,7 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	c.SessionTimeout = cmp.Or(c.SessionTimeout, 10*time.Second)
 	c.Shards = cmp.Or(c.Shards, 4)
-	c.Grace = cmp.Or(c.Grace, 10*time.Second)
+	c.Grace = cmp.Or(c.Grace, 24*time.Hour)
 	c.BucketSize = cmp.Or(c.BucketSize, crash.Bucket(4000))
 	c.QueueLimit = cmp.Or(c.QueueLimit, 50_000)
 	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))

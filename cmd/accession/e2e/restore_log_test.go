@@ -139,7 +139,7 @@ func TestRestoreLogThatIsLost(t *testing.T) {
 func TestRestoreLogFromTheOutbox(t *testing.T) {
 	t.Parallel()
 	server := newNATS(t)
-	in := newInstallation(t, "nats="+server.url(), "outbox_grace=10m")
+	in := newInstallation(t, "nats="+server.url(), "outbox_grace=24h")
 	in.serveInProcess().stop() // makes the stream
 	in.says(0, words("queue pause pending --reason x"))
 	forget := server.keep()

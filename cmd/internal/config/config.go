@@ -67,9 +67,10 @@ type Config struct {
 	// OutboxShards is how many parts the outbox has: 1 to 64, fixed when the tree is
 	// created.
 	OutboxShards int `key:"outbox_shards" default:"4" min:"1" max:"64"`
-	// OutboxGrace is how long relayed events stay in ZooKeeper as a second copy: 0s
-	// to 10m.
-	OutboxGrace time.Duration `key:"outbox_grace" default:"10s" min:"0s" max:"10m"`
+	// OutboxGrace is how long relayed events stay in ZooKeeper as a further copy, at most
+	// 4,000 nodes of each shard: 0s to 168h. What the log and the tables have both lost is
+	// restored from it, see docs/operating.md#the-log-has-lost-its-tail.
+	OutboxGrace time.Duration `key:"outbox_grace" default:"24h" min:"0s" max:"168h"`
 
 	// GroupCommit lets concurrent decisions share a write to ZooKeeper: true or
 	// false. See docs/operating.md.

@@ -34,7 +34,7 @@ func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot, SessionTimeout: in.cfg.ZooKeeperSessionTimeout,
-			Shards: in.cfg.OutboxShards, Grace: in.cfg.OutboxGrace, QueueLimit: in.cfg.QueueLimit, HeapLimit: in.heapLimit() / 2 * 3,
+			Shards: in.cfg.OutboxShards, Grace: max(in.cfg.OutboxGrace, time.Nanosecond), QueueLimit: in.cfg.QueueLimit, HeapLimit: in.heapLimit() / 2 * 3,
 			GroupCommit: in.cfg.GroupCommit, RelayHints: in.cfg.RelayHints, DepositQueues: in.cfg.DepositQueues(),
 			Roles: in.roles, Daemons: in.daemons(), Timeouts: in.servedTimeouts(), Logger: in.log, Written: in.writer, Restoring: in.restoring, CheckNew: in.checkNewTree,
 		})

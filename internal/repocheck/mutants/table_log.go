@@ -30,6 +30,14 @@ var outbox = []Mutant{{
 	At: "eventstore/relay (*shard).plan", Do: []Op{Never("CommandID")},
 	Package: relay, Test: "TestRelayAlarmsOnAForeignEvent",
 }, {
+	Name: "the bound of what was sent in the outbox", Why: "ZooKeeper's heap fills with events that are in the log",
+	At: "eventstore/zklive (*outbox).purgeShard", Do: []Op{Always("keepSent")},
+	Package: zklive, Test: "TestSentEntriesStay", Hangs: true,
+}, {
+	Name: "the time for which sent events stay in the outbox", Why: "what the log and the tables have both lost is nowhere",
+	At: "eventstore/zklive (*outbox).purgeShard", Do: []Op{Never("After", "due")},
+	Package: zklive, Test: "TestSentEntriesStay",
+}, {
 	Name: "the limits of the outbox", Why: "deposits are taken while nothing reaches the log",
 	At: "eventstore (*Pressure).room", Do: []Op{Never("LevelFull")},
 	Package: store, Test: "TestPressureByLevel",
