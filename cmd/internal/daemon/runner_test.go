@@ -300,6 +300,9 @@ func TestStop(t *testing.T) {
 			if c.obey && after.State != domain.JobProcessing || !c.obey && after.Version != before.Version {
 				t.Errorf("job is %+v", after)
 			}
+			if f := w.fileStatesOf(id)["a.txt"]; !c.obey && f.DownloadAttempts != 0 {
+				t.Errorf("the attempt that was cut off counts: %+v", f.File)
+			}
 			if claim, _, err := w.store.ClaimJob(t.Context(), id); err != nil || claim.Attempts != 1 {
 				t.Errorf("claim %+v, %v", claim, err)
 			}

@@ -74,6 +74,22 @@ var truth = []Mutant{{
 	At: "cmd/internal/consistency (Opening).Check", Do: []Op{Never("all")},
 	Package: e2e, Test: "TestOlderCopiesAreRefused",
 }, {
+	Name: "the word on a tree that is gone", Why: "ZooKeeper is wiped under a service, and its log says nothing", Was: true,
+	At: "eventstore/zklive/internal/session (*silence).found", Do: []Op{Drop("Warn")},
+	Package: "eventstore/zklive/internal/session", Test: "TestSilence",
+}, {
+	Name: "the count of how often an effect was begun", Why: "each effect of a run without faults counts as one that may have happened twice", Was: true,
+	At: "cmd/internal/record/internal/pgdb beginEffect", Do: []Op{Text("case when effect.state = 'done' then 0 else 1 end", "1")},
+	Package: record, Test: "TestEffect",
+}, {
+	Name: "the retention of failed batches", Why: "failed batches and their jobs stay in ZooKeeper until each is deleted by hand", Was: true,
+	At: "cmd/internal/daemon (*Runner).pass", Do: []Op{DropCase("BatchFailed")},
+	Package: daemon, Test: "TestRetentionOfFailedBatches",
+}, {
+	Name: "a failed batch with a job that works again, at its clean-up", Why: "it is removed under the worker of a job that was requeued",
+	At: "domain (batchDecider).clean", Do: []Op{DropCase("Processing")},
+	Package: "domain", Test: "TestCleanUpOfFailedBatches",
+}, {
 	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
 	At: "cmd/internal/consistency (waterRead).check", Do: []Op{Never("all")},
 	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",

@@ -33,6 +33,10 @@ var world = []Mutant{{
 	At: "cmd/internal/record (*Records).UseIdentifier", Do: []Op{Never("kept", "Collection")},
 	Package: daemon, Test: "TestForeignIdentifiers",
 }, {
+	Name: "the authority of a profile over new identifiers", Why: "a deposit makes an object under a name of another authority", Was: true,
+	At: "cmd/internal/daemon/naming (*Task).given", Do: []Op{Call("Owns", "true")},
+	Package: daemon, Test: "TestForeignIdentifiers",
+}, {
 	Name: "the names that jobs are given", Why: "a deposit takes the name of a later job's object",
 	At: "cmd/internal/daemon/naming (*Task).given", Do: []Op{Call("Mintable", "false")},
 	Package: daemon, Test: "TestForeignIdentifiers",
@@ -283,6 +287,30 @@ var bugs = []Mutant{{
 	Name: "files as they are remembered", Why: "a step is given up because of files that another process has long downloaded", Was: true,
 	At: "cmd/internal/daemon (*steps).readStates", Do: []Op{Call("FromLog", "$recv.Files($1, $2)")},
 	Package: daemon, Test: "TestStepsOfAJobInSeveralProcesses",
+}, {
+	Name: "the bytes beyond the size that a server states", Why: "a server that states ten bytes sends as much as the disk has", Was: true,
+	At: "cmd/internal/daemon/payload promiseSlack", Do: []Op{Expr("1 << 20", "1 << 28")},
+	Package: daemon, Test: "TestPromisedSizeIsKept",
+}, {
+	Name: "the modes of stored files", Why: "every user of the machine reads the signed URLs of manifests", Was: true,
+	At: "cmd/internal/store privateFile", Do: []Op{Expr("0o600", "0o644")},
+	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
+}, {
+	Name: "the modes of directories of the store", Why: "every user of the machine sees what is stored, and by which names", Was: true,
+	At: "cmd/internal/store privateDir", Do: []Op{Expr("0o700", "0o755")},
+	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
+}, {
+	Name: "the pauses that grow", Why: "an outage of seconds at the other side ends a job until a person comes", Was: true,
+	At: "cmd/internal/daemon/limits (Pauses).Least", Do: []Op{Expr("max(p.Longest, p.First)", "p.First")},
+	Package: "cmd/internal/daemon/limits", Test: "TestPauses",
+}, {
+	Name: "a download that a stop cuts off", Why: "each restart of the service uses up an attempt at what it was fetching", Was: true,
+	At: "cmd/internal/daemon (*download).giveBack", Do: []Op{Field("FailDownload", "Uncounted", "false")},
+	Package: daemon, Test: "TestStop",
+}, {
+	Name: "the job of a file that is requeued", Why: "the file waits, its job stays failed, and nobody works on it", Was: true,
+	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Expr("!failed", "true")},
+	Package: "cmd/internal/app", Test: "TestRequeuedFileTakesItsJobWithIt",
 }, {
 	Name: "a download that takes the reserve of the disk", Why: "what a server sends beyond its promise leaves no space for others",
 	At: "cmd/internal/daemon (*reserved).Write", Do: []Op{Never("due")},
