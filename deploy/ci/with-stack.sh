@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # with-stack.sh COMMAND…: run COMMAND against private servers in a fresh directory.
+# ZOOKEEPER_HEAP is how large the heap of ZooKeeper may become, such as 6 GiB.
 # Its exit code is COMMAND's. The directory stays when COMMAND failed, because
 # the servers' logs lie there.
 set -euo pipefail
@@ -10,7 +11,7 @@ dir=$(mktemp -d /var/tmp/accession-test.XXXXXX)
 chmod 755 "$dir"
 
 code=0
-bin/accession stack exec --dir "$dir" -- "$@" || code=$?
+bin/accession stack exec --dir "$dir" --zookeeper-heap "${ZOOKEEPER_HEAP:-2 GiB}" -- "$@" || code=$?
 if [ "$code" -eq 0 ]; then
 	rm -rf "$dir"
 else

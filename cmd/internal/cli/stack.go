@@ -14,12 +14,13 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
+	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 )
 
 func (p *program) stack() *cobra.Command {
-	var dir string
+	o := stackFlags{heap: stack.DefaultHeap}
 	c := &cobra.Command{
 		Use:   "stack",
 		Short: "Run private ZooKeeper, NATS and PostgreSQL in a directory",
@@ -34,15 +35,26 @@ directory must belong to this user, and no other one may be able to write to it.
   accession stack --dir /var/tmp/mine
   accession stack exec --production-names -- accession submit --profile demo file.txt`,
 		Args: cobra.NoArgs,
-		RunE: p.run(func(ctx context.Context, _ []string) error { return p.runStack(ctx, dir) }),
+		RunE: p.run(func(ctx context.Context, _ []string) error { return p.runStack(ctx, o) }),
 	}
-	c.PersistentFlags().StringVar(&dir, "dir", ".accession/stack", "data `DIRECTORY`")
-	c.AddCommand(p.stackExec(&dir))
+	c.PersistentFlags().StringVar(&o.dir, "dir", ".accession/stack", "data `DIRECTORY`")
+	c.PersistentFlags().Var(&o.heap, "zookeeper-heap", "how large the heap of ZooKeeper may become")
+	c.AddCommand(p.stackExec(&o))
 	return c
 }
 
-func (p *program) runStack(ctx context.Context, dir string) error {
-	s, err := servers.Start(ctx, dir, p.Err)
+// stackFlags are the flags of stack and stack exec.
+type stackFlags struct {
+	dir  string
+	heap config.Bytes
+}
+
+func (f stackFlags) options() stack.Options {
+	return stack.Options{Dir: f.dir, ZooKeeperHeap: int64(f.heap)}
+}
+
+func (p *program) runStack(ctx context.Context, o stackFlags) error {
+	s, err := servers.Start(ctx, o.options(), p.Err)
 	if err != nil {
 		return err
 	}
@@ -89,7 +101,7 @@ func stackEnviron(s *stack.Stack) (variables []string, files stack.Files, err er
 	return variables, files, err
 }
 
-func (p *program) stackExec(dir *string) *cobra.Command {
+func (p *program) stackExec(o *stackFlags) *cobra.Command {
 	var production bool
 	c := &cobra.Command{
 		Use:   "exec [flags] -- COMMAND [ARGUMENT]…",
@@ -111,7 +123,7 @@ of the service. With --production-names they are ACCESSION_ZOOKEEPER and so on.`
 			if production {
 				prefix = stack.ServicePrefix
 			}
-			return p.execStack(c.Context(), *dir, prefix, args)
+			return p.execStack(c.Context(), *o, prefix, args)
 		},
 	}
 	c.Flags().BoolVar(&production, "production-names", false, "name the variables as the service reads them")
@@ -119,7 +131,7 @@ of the service. With --production-names they are ACCESSION_ZOOKEEPER and so on.`
 	return c
 }
 
-func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix, args []string) error {
+func (p *program) execStack(ctx context.Context, o stackFlags, prefix stack.Prefix, args []string) error {
 	exec := func(at stack.Addresses) error {
 		code, err := stack.Exec(ctx, at, prefix, args)
 		if err != nil {
@@ -127,12 +139,12 @@ func (p *program) execStack(ctx context.Context, dir string, prefix stack.Prefix
 		}
 		return exit.If(code != 0, code)
 	}
-	if at, ok, err := stack.Find(dir); err == nil && ok {
+	if at, ok, err := stack.Find(o.dir); err == nil && ok {
 		return exec(at)
 	}
 	// Until the command runs, a signal stops the start.
 	starting, stop := untilSignal(ctx)
-	s, err := servers.Start(starting, dir, p.Err)
+	s, err := servers.Start(starting, o.options(), p.Err)
 	stop()
 	if err != nil {
 		if errors.Is(context.Cause(starting), exit.ErrInterrupted) {

@@ -49,7 +49,13 @@ type Options struct {
 	Log *slog.Logger
 	// Progress is called for each phase of each server, one call at a time. Optional.
 	Progress func(Server, Phase)
+	// ZooKeeperHeap is how large the heap of ZooKeeper may become, in bytes. Default
+	// [DefaultHeap].
+	ZooKeeperHeap int64
 }
+
+// DefaultHeap is how large the heap of ZooKeeper may become, in bytes.
+const DefaultHeap = 2 << 30
 
 // Addresses says how to reach the servers.
 type Addresses struct {
@@ -130,7 +136,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 		return err
 	}
 	s.members = map[Server]*member{
-		ZooKeeper:  s.member(ZooKeeper, newZooKeeper(filepath.Join(s.dir.path, "zookeeper"), ports[ZooKeeper])),
+		ZooKeeper:  s.member(ZooKeeper, newZooKeeper(filepath.Join(s.dir.path, "zookeeper"), ports[ZooKeeper], s.opts.ZooKeeperHeap)),
 		PostgreSQL: s.member(PostgreSQL, postgres),
 		NATS:       s.member(NATS, &nats{dir: filepath.Join(s.dir.path, "nats"), port: ports[NATS], id: s.dir.state.ID, pass: s.dir.state.Password}),
 	}

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,12 @@ const (
 type zooKeeper struct {
 	dir  string
 	port int
+	heap int64 // bytes
 }
 
-func newZooKeeper(dir string, port int) *zooKeeper { return &zooKeeper{dir: dir, port: port} }
+func newZooKeeper(dir string, port int, heap int64) *zooKeeper {
+	return &zooKeeper{dir: dir, port: port, heap: cmp.Or(heap, DefaultHeap)}
+}
 
 func (z *zooKeeper) address() string            { return loopback(z.port) }
 func (z *zooKeeper) data() string               { return z.dir }
@@ -69,7 +73,7 @@ func (z *zooKeeper) command() (*exec.Cmd, error) {
 		// A transition leaves some 40 KiB of garbage: a large young generation is
 		// collected seldom, and a heap that has its size at once is not collected whole
 		// at each step of its growth. Memory that is not used is not taken.
-		"-Xms1g", "-Xmn256m", "-Xmx2g", "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem", "-XX:+ExitOnOutOfMemoryError",
+		fmt.Sprintf("-Xms%dm", min(1<<10, z.heap>>20)), "-Xmn256m", fmt.Sprintf("-Xmx%dm", z.heap>>20), "-XX:+UseSerialGC", "-XX:+PerfDisableSharedMem", "-XX:+ExitOnOutOfMemoryError",
 		"-Djava.net.preferIPv4Stack=true",
 		// A digest of the whole tree, kept up to date with each write and compared
 		// when it is read from disk. Transactions on disk have checksums of their own.

@@ -62,7 +62,7 @@ func newDemo(ctx context.Context, o Options) (d *demo, err error) {
 		return d, err
 	}
 	fmt.Fprintf(o.Out, "Starting private ZooKeeper, NATS and PostgreSQL in %s\n", dir)
-	if d.stack, err = servers.Start(ctx, dir, o.Out); err != nil {
+	if d.stack, err = servers.Start(ctx, stack.Options{Dir: dir}, o.Out); err != nil {
 		return d, err
 	}
 	d.closing = append(d.closing, func() error { return servers.Stop(d.stack, nil) })

@@ -12,13 +12,14 @@ import (
 )
 
 // Start starts the servers and writes a line on w for each that is ready.
-func Start(ctx context.Context, dir string, w io.Writer) (*stack.Stack, error) {
+func Start(ctx context.Context, o stack.Options, w io.Writer) (*stack.Stack, error) {
 	begun := time.Now()
-	return stack.Start(ctx, stack.Options{Dir: dir, Progress: func(server stack.Server, phase stack.Phase) {
+	o.Progress = func(server stack.Server, phase stack.Phase) {
 		if phase == stack.Healthy {
 			fmt.Fprintf(w, "  %-10s ready after %s\n", server, render.Duration(time.Since(begun)))
 		}
-	}})
+	}
+	return stack.Start(ctx, o)
 }
 
 // Stop stops the servers; err is what happened before.
