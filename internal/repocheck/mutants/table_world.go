@@ -308,7 +308,7 @@ var bugs = []Mutant{{
 	At: "cmd/internal/daemon (*download).giveBack", Do: []Op{Field("FailDownload", "Uncounted", "false")},
 	Package: daemon, Test: "TestStop",
 }, {
-	Name: "the job of a file that is requeued", Why: "the file waits, its job stays failed, and nobody works on it", Was: true,
+	Name: "the job of a file that is requeued", Why: "the file waits, its job stays failed, and no worker takes it", Was: true,
 	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Expr("!failed", "true")},
 	Package: "cmd/internal/app", Test: "TestRequeuedFileTakesItsJobWithIt",
 }, {
