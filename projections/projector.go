@@ -103,7 +103,7 @@ func New(cfg Config) (*Projector, error) {
 		return nil, errors.New("a projector needs DB, Source and the name of the stream")
 	}
 	cfg.Name = cmp.Or(cfg.Name, tables.Main)
-	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, defaultMaxBatch)
+	cfg.MaxBatch = cmp.Or(cfg.MaxBatch, crash.Remembered(defaultMaxBatch))
 	cfg.MaxDelay = cmp.Or(cfg.MaxDelay, defaultMaxDelay)
 	cfg.RetryDelay = cmp.Or(cfg.RetryDelay, defaultRetryDelay)
 	cfg.PoisonTries = cmp.Or(cfg.PoisonTries, defaultTries)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/internal/recent"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // cached is the least number of files that are kept; the largest is twice that.
@@ -33,7 +34,7 @@ func (c *cache) put(hash domain.FileHash, at knownFile) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.files == nil {
-		c.files = recent.New[domain.FileHash, knownFile](cached)
+		c.files = recent.New[domain.FileHash, knownFile](crash.Remembered(cached))
 	}
 	switch known, _ := c.files.Get(hash); {
 	case known.seq > at.seq:

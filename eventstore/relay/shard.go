@@ -60,7 +60,7 @@ type shard struct {
 
 func newShard(r *Relay, n int, log *slog.Logger) *shard {
 	return &shard{relay: r, n: n, log: log, held: map[domain.Aggregate]int64{}, gaps: map[domain.Aggregate]*suspectedGap{},
-		known:     recent.New[domain.Aggregate, eventstore.LastEvent](maxKnown),
+		known:     recent.New[domain.Aggregate, eventstore.LastEvent](crash.Remembered(maxKnown)),
 		retryHeld: doubling(firstRetryHeld, longRetryHeld), pause: doubling(firstPause, longPause)}
 }
 

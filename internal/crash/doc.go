@@ -33,11 +33,12 @@
 // ACCESSION_STOP names points in the same way at which the process stops by SIGSTOP
 // until it gets SIGCONT; with relay/publish/after:3+ at each third time.
 //
-// Three more variables make the surroundings bad: ACCESSION_CLOCK, such as -1h, is the
+// Four more variables change the surroundings: ACCESSION_CLOCK, such as -1h, is the
 // error of the process's clock; ACCESSION_FULL names a file, and while that file exists
 // the disk that it contains is full, work or store; ACCESSION_BUCKET=5 limits a bucket of
-// the outbox to five nodes. A variable that cannot be parsed ends the process at its start
-// with status 2: a test must not pass because its crash never happened.
+// the outbox to five nodes; ACCESSION_REMEMBERED=100 limits a cache or buffer to a hundred things. A
+// variable that cannot be parsed ends the process at its start with status 2: a test must
+// not pass because its crash never happened.
 package crash
 
 // Disk is what a test sets to be full.

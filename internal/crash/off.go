@@ -19,5 +19,8 @@ func Now() time.Time { return time.Now() }
 // Bucket returns the usual number of nodes of a bucket of the outbox.
 func Bucket(usual int64) int64 { return usual }
 
+// Remembered returns the usual number of things that a cache or buffer keeps.
+func Remembered(usual int) int { return usual }
+
 // DiskFull returns nil in this build.
 func DiskFull(Disk) error { return nil }

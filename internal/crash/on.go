@@ -22,18 +22,20 @@ const (
 	variableStop = "ACCESSION_STOP"
 )
 
-// The variables that say how wrong the clock is, which file fills the disk, and how
-// much a bucket of the outbox takes.
+// The variables that say how wrong the clock is, which file fills the disk, how much a
+// bucket of the outbox takes, and how much a cache keeps.
 const (
-	variableClock  = "ACCESSION_CLOCK"
-	variableFull   = "ACCESSION_FULL"
-	variableBucket = "ACCESSION_BUCKET"
+	variableClock      = "ACCESSION_CLOCK"
+	variableFull       = "ACCESSION_FULL"
+	variableBucket     = "ACCESSION_BUCKET"
+	variableRemembered = "ACCESSION_REMEMBERED"
 )
 
 var (
 	wrong  = mustParseClock()
 	fills  = os.Getenv(variableFull)
-	bucket = mustParseBucket()
+	bucket = mustParseNumber(variableBucket)
+	most   = mustParseNumber(variableRemembered)
 )
 
 // Bucket returns the number of nodes that a bucket of the outbox takes: the usual one,
@@ -41,6 +43,15 @@ var (
 func Bucket(usual int64) int64 {
 	if bucket > 0 {
 		return bucket
+	}
+	return usual
+}
+
+// Remembered returns the number of things that a cache or buffer keeps: the usual one, or a smaller
+// one that a test has set, so that it is full after a few.
+func Remembered(usual int) int {
+	if most > 0 {
+		return int(most)
 	}
 	return usual
 }
@@ -72,14 +83,14 @@ func mustParseClock() time.Duration {
 	return d
 }
 
-func mustParseBucket() int64 {
-	text := os.Getenv(variableBucket)
+func mustParseNumber(variable string) int64 {
+	text := os.Getenv(variable)
 	if text == "" {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		fmt.Fprintf(os.Stderr, "crash: %s=%q is no number from 1\n", variableBucket, text)
+		fmt.Fprintf(os.Stderr, "crash: %s=%q is no number from 1\n", variable, text)
 		os.Exit(2)
 	}
 	return n

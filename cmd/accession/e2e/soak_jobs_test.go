@@ -9,6 +9,6 @@ import "testing"
 // Shows: P8
 func TestSoakJobsLeaveNothing(t *testing.T) {
 	const warm, batches, rows = 40, 200, 100
-	now := jobsLeaveNothing(t, warm, batches, rows, 0)
+	now := jobsLeaveNothing(t, "", warm, batches, rows, 0)
 	figure(t, "after %d jobs a heap of %d MiB, %d goroutines, %d open files", batches*rows, now.heap>>20, now.goroutines, now.files)
 }

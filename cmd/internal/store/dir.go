@@ -119,7 +119,7 @@ func (d *dir) mkdirs(name string) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.synced) >= maxSynced {
+	if len(d.synced) >= crash.Remembered(maxSynced) {
 		clear(d.synced)
 	}
 	d.synced[name] = true
