@@ -20,6 +20,9 @@ type Restored struct {
 	Epoch    int64  `json:"epoch,omitempty"` // new epoch, 0 = none
 	// Missing has the ids of known events that could not be restored.
 	Missing []string `json:"missing,omitempty"`
+	// Short is how many events the log has less than before, those of files among them: no
+	// copy has them.
+	Short int64 `json:"short,omitempty"`
 	// Rebuild says that the tables have to be rebuilt: the events have other sequences
 	// than before.
 	Rebuild bool `json:"rebuild,omitempty"`
@@ -212,10 +215,11 @@ func (a *App) adopt(ctx context.Context, r *Restored, done consistency.LogRestor
 		return err
 	}
 	short, err := water.Short(ctx, log.Last)
-	if err != nil || r.TreeLost || done.Events == 0 && !done.NewStream && !short {
+	r.Short = int64(short)
+	if err != nil || r.TreeLost || done.Events == 0 && !done.NewStream && short == 0 {
 		return err
 	}
-	if done.NewStream || short {
+	if done.NewStream || short > 0 {
 		if r.Epoch, err = live.NewEpoch(ctx); err != nil {
 			return err
 		}

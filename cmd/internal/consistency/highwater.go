@@ -110,10 +110,10 @@ func (w HighWater) Restored(ctx context.Context, h *eventstore.History) error {
 	return err
 }
 
-// Short reports whether a log ends before what the latest mark has seen of it.
-func (w HighWater) Short(ctx context.Context, last uint64) (bool, error) {
+// Short returns how many events a log has less than the latest mark has seen of it, 0 = none.
+func (w HighWater) Short(ctx context.Context, last uint64) (uint64, error) {
 	r, err := w.read(ctx)
-	return last < r.mark.LogSeq, err
+	return r.mark.LogSeq - min(last, r.mark.LogSeq), err
 }
 
 // Check returns an [*Older] if a server has an older copy of its data, as far as the marks

@@ -184,6 +184,9 @@ func TestHighWaterFindsAShortLogAndAnOlderEpoch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if short, err := p.water().Short(t.Context(), c.last); err != nil || short != 10-c.last {
+			t.Errorf("a log that ends at %d has %d events less than 10: %v", c.last, short, err)
+		}
 		var o *Older
 		if errors.As(r.checkLive(true, c.last), &o); (o == nil) != (c.want == "") || o != nil && o.Code != c.want {
 			t.Errorf("%+v: found %v", c, o)

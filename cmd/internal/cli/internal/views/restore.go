@@ -39,8 +39,12 @@ func RestoredLog(w io.Writer, r app.Restored) {
 	default:
 		fmt.Fprintf(w, "%d events were restored\n", r.Events)
 	}
+	if r.Short > 0 {
+		fmt.Fprintf(w, "the log has %d events less than it had, perhaps those of files alone: no copy has them. `accession verify` names batches and jobs "+
+			"that lack some; for them put a newer copy of NATS or of PostgreSQL back, and run this again\n", r.Short)
+	}
 	if r.Epoch > 0 {
-		fmt.Fprintf(w, "the stream is a new one; epoch %d begins\n", r.Epoch)
+		fmt.Fprintf(w, "epoch %d begins\n", r.Epoch)
 	}
 	for _, id := range r.Missing {
 		fmt.Fprintf(w, "%s cannot be restored: an event before it has no copy\n", export.Line(id))
