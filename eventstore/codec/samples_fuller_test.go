@@ -11,10 +11,10 @@ import (
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), keyed()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated()}
 }
 
-// keyed returns the samples of the twelfth generation, in which queries have idempotency keys.
+// keyed returns the samples of the eleventh generation with idempotency keys of queries.
 func keyed() []domain.Recorded {
 	all := profiled()
 	for i := range all {
@@ -23,7 +23,6 @@ func keyed() []domain.Recorded {
 		}
 	}
 	return all
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated()}
 }
 
 // mailed returns the samples of the tenth generation, in which reports of queries are mailed.
@@ -100,10 +99,10 @@ func processed() []domain.Recorded {
 		domain.SettingValue{Processor: &domain.Processor{Queue: "metadata", Users: []string{"ana"}, ExcludeUsers: true, Preferred: []string{"ben"}, MaxSize: 1 << 20, Workers: 2, Stopped: true}})
 }
 
-// dated returns the samples of the twelfth generation, in which jobs say when the file of
-// their row was modified.
+// dated returns the samples of the twelfth generation, in which queries have idempotency keys
+// and jobs say when the file of their row was modified.
 func dated() []domain.Recorded {
-	all := profiled()
+	all := keyed()
 	for i := range all {
 		if d, ok := all[i].Data.(*domain.JobCreated); ok {
 			d.Configuration.FileModified = domain.At(time.Date(2019, 5, 6, 7, 8, 9, 0, time.UTC))
