@@ -61,7 +61,7 @@ func (l *Listing) readHTML(body io.Reader, contentType string) error {
 func (p *page) end(err error) error {
 	p.row()
 	switch {
-	case err != io.EOF:
+	case !errors.Is(err, io.EOF):
 		return err
 	case !p.begun:
 		return fmt.Errorf("%w: it has no <html>", ErrNoListing)

@@ -79,11 +79,16 @@ func Parse(body io.Reader, contentType string, directory *url.URL, most int) (*L
 	case err != nil && contentType != "":
 		return nil, fmt.Errorf("%w: its content type %q cannot be read", ErrNoListing, contentType)
 	case kind == "application/json":
-		return l, l.readJSON(in)
+		err = l.readJSON(in)
 	case kind == "text/html", kind == "application/xhtml+xml":
-		return l, l.readHTML(in, contentType)
+		err = l.readHTML(in, contentType)
+	default:
+		err = fmt.Errorf("%w: its content type is %q, not HTML or JSON", ErrNoListing, contentType)
 	}
-	return nil, fmt.Errorf("%w: its content type is %q, not HTML or JSON", ErrNoListing, contentType)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // add adds what a link leads to, unless it leads elsewhere. The second result is nil when it
@@ -99,7 +104,7 @@ func (l *Listing) add(base *url.URL, link string, e Entry) (*Entry, error) {
 	to, err := url.Parse(strings.TrimSpace(link))
 	if err != nil {
 		l.leave(link, "no URL")
-		return nil, nil
+		return nil, nil //nolint:nilerr // it is left out
 	}
 	to = base.ResolveReference(to)
 	if to.Scheme != l.directory.Scheme || to.Host != l.directory.Host || to.User != nil {
