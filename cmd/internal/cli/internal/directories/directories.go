@@ -32,8 +32,8 @@ func Command(e Env) *cobra.Command {
 	return e.Group(&cobra.Command{
 		Use:   "discover",
 		Short: "Look at open directories",
-		Long: `An open directory is one that a web server lists: Apache, nginx, lighttpd or Caddy in HTML,
-nginx and Caddy also in JSON.`,
+		Long: `An open directory is one that a web server lists: Apache, nginx, lighttpd or Caddy in
+HTML, nginx and Caddy also in JSON.`,
 		Example: "  accession discover look https://data.example.org/night/ --profile maps",
 	}, e.look())
 }
