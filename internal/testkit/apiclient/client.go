@@ -821,8 +821,8 @@ type JobLsParams struct {
 	// Since Only those begun from this time on
 	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
 
-	// Until Only those begun before this time
-	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
+	// OlderThan Only those begun before this time
+	OlderThan *time.Time `form:"older_than,omitempty" json:"older_than,omitempty"`
 
 	// Batch Only of this batch
 	Batch *string `form:"batch,omitempty" json:"batch,omitempty"`
@@ -865,6 +865,18 @@ type ObjectLsParams struct {
 
 	// Submitter Only those of which this user deposited a version
 	Submitter *string `form:"submitter,omitempty" json:"submitter,omitempty"`
+
+	// Batch Only those of which this batch stored a version
+	Batch *string `form:"batch,omitempty" json:"batch,omitempty"`
+
+	// Profile Only those of which a version was deposited with this profile
+	Profile *string `form:"profile,omitempty" json:"profile,omitempty"`
+
+	// Since Only those begun from this time on
+	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
+
+	// OlderThan Only those begun before this time
+	OlderThan *time.Time `form:"older_than,omitempty" json:"older_than,omitempty"`
 }
 
 // ObjectFilesParams defines parameters for ObjectFiles.
@@ -1854,9 +1866,9 @@ func NewJobLsRequest(server string, params *JobLsParams) (*http.Request, error) 
 
 		}
 
-		if params.Until != nil {
+		if params.OlderThan != nil {
 
-			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "older_than", *params.OlderThan, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -2092,6 +2104,54 @@ func NewObjectLsRequest(server string, params *ObjectLsParams) (*http.Request, e
 		if params.Submitter != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "submitter", *params.Submitter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Batch != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "batch", *params.Batch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Profile != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "profile", *params.Profile, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.OlderThan != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "older_than", *params.OlderThan, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
