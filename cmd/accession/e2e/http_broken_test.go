@@ -362,7 +362,7 @@ const goodDeposits = 20
 // refused, nothing is left of it, and what its process takes is as before.
 func brokenRequests(t *testing.T, requests int) (kinds map[string]int) {
 	const clients = 8
-	in := newForProcesses(t, "attempts: 3", "listen_http=127.0.0.1:0", "listen_ops=127.0.0.1:0", "ops_pprof=true", "zookeeper_session_timeout=10s", "log_format=text", "transfer_interval=50ms", "upload_limit=256 KiB")
+	in := newForProcesses(t, "attempts: 3", "listen_http=127.0.0.1:0", "listen_ops=127.0.0.1:0", "ops_pprof=true", "zookeeper_session_timeout=10s", "log_format=text", "transfer_interval=50ms", "upload_limit=256 KiB", "outbox_grace=500ms")
 	in.editProfile("fetch:", takesArticles+"fetch:")
 	key := in.keyOf("ada", "admin", "--all")
 	s := in.serve("--roles", "all,http")
