@@ -42,7 +42,7 @@ type (
 		Problem *Reason
 		Mailed  *NoteDelivery
 	}
-	// ReleaseBatch lets a held batch go on (B4).
+	// ReleaseBatch releases a held batch (B4).
 	ReleaseBatch struct{ Reason *Reason }
 	// UnparkBatch lets a parked batch wait again, at the front of its user (B4).
 	UnparkBatch struct{ Reason Reason }
@@ -79,9 +79,9 @@ type (
 		Priority      int
 		SpaceNeeded   int64
 	}
-	// HoldJob parks a pending job (J2).
+	// HoldJob holds a pending job (J2).
 	HoldJob struct{ Reason Reason }
-	// ReleaseJob lets a held job go on (J3).
+	// ReleaseJob releases a held job (J3).
 	ReleaseJob struct{ Reason *Reason }
 	// AcceptJob finds the payload good (J4).
 	AcceptJob struct {

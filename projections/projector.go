@@ -115,8 +115,7 @@ func New(cfg Config) (*Projector, error) {
 // PostgreSQL cannot be reached it tries again. If an event cannot be applied its
 // aggregate is held: the event and those that follow it wait in the table poison_event
 // for [RetryPoison]. Errors: [ErrOtherProjector], [*StreamError], [*VersionError],
-// [*TablesError], the source's own, PostgreSQL's when trying again cannot help, and, if
-// the projector is strict, [*EventError].
+// [*TablesError], the source's own, and PostgreSQL's when trying again cannot help.
 func (p *Projector) Run(ctx context.Context) error {
 	if err := p.retry(ctx, func() error { return p.open(ctx) }); err != nil {
 		return p.stopError(ctx, err)

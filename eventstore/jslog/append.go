@@ -170,7 +170,7 @@ func (l *Log) publish(ctx context.Context, b atomicBatch) ([]uint64, error) {
 				return err
 			}
 			if i == last/2 {
-				crash.Point("jslog.half")
+				crash.Point("jslog/append/half")
 			}
 		}
 		return nil

@@ -120,11 +120,11 @@ var Layers = []Layer{
 		May:      join(core, effects),
 		TestMay:  []string{"projections/projtest"},
 	}, {
+		// The use cases see ports, read models and effects, never a driver.
 		Packages: []string{"cmd/internal/app/..."},
 		May:      join(core, effects, discovery, []string{"cmd/internal/answer", "cmd/internal/audit", "cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
-		// The use cases see ports, read models and effects, never a driver.
 		// What the daemons are made of; none of them knows the daemons.
 		Packages: []string{"cmd/internal/daemon"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/..."}),

@@ -93,8 +93,8 @@ var Libraries = []Library{
 		"BSD-3-Clause", "Groups of goroutines that end together, and semaphores. Not in the domain and not in the ports."},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil,
 		"BSD-3-Clause", "Asks whether a file is a terminal, and reads passwords from one without showing them."},
-	{"golang.org/x/sys", []string{"cmd/internal/stack/..."}, nil,
-		"BSD-3-Clause", "Processes, locks and signals of the private servers; such files carry a build tag."},
+	{"golang.org/x/sys", nil, []string{"cmd/internal/stack/..."},
+		"BSD-3-Clause", "A test of the private servers stops processes; such files carry a build tag."},
 
 	// Tests and generators.
 	{"github.com/oapi-codegen/runtime", []string{"internal/testkit/apiclient"}, nil,

@@ -53,7 +53,7 @@ var Crashes = []Claim{
 	{ID: "C3", Crash: "after the multi, before the relay", Left: "an outbox node", Says: "any relay publishes it",
 		Points: []string{"zklive/deliver/multi/after", "relay/events/append/before"}},
 	{ID: "C4", Crash: "a batch of events is half sent", Left: "nothing to be seen", Says: "it is sent again",
-		Points: []string{"jslog.half"}},
+		Points: []string{"jslog/append/half"}},
 	{ID: "C5", Crash: "it is committed, the answer is lost", Left: "the event there, its node there", Says: "its version is known: it counts as sent"},
 	{ID: "C6", Crash: "sent nodes are half deleted", Left: "fewer nodes", Says: "a missing node is no error",
 		Points: []string{"zklive/outbox/delete/after"}},

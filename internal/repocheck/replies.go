@@ -53,7 +53,7 @@ var Replies = []Reply{
 	{"daemon/batch-pending/*/before", ZooKeeper, ""},
 	{"daemon/processing/identify/before", ZooKeeper, ""},
 	{"jslog/*/*/before", NATS, ""},
-	{"jslog.half", NATS, ""},
+	{"jslog/append/half", NATS, ""},
 	{"relay/events/append/before", NATS, ""},
 	{"relay/mark/move/before", ZooKeeper, ""},
 	{"daemon/estimating/discover/before", NATS, ""},

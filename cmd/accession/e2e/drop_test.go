@@ -48,7 +48,7 @@ func (in *installation) transferred(deposits ...drop.Deposit) (batches []domain.
 // Files are accepted while no server answers. The service makes a batch of each in the
 // order of reception, unless the transfer is stopped; what no batch can be made of stays,
 // with the reason, until that is mended or it is removed.
-// Shows: P1 P12
+// Shows: P1
 func TestDropFolder(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "transfer_interval=50ms", "zookeeper=127.0.0.1:1", "nats=nats://127.0.0.1:1", "postgres=postgres://127.0.0.1:1/none")
@@ -109,7 +109,7 @@ func TestDropFolder(t *testing.T) {
 }
 
 // What no batch can be made of stays in the drop folder until its cause is mended.
-// Shows: P12
+// Shows: P1
 func TestRefusedDrop(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "transfer_interval=50ms")

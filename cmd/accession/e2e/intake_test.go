@@ -106,7 +106,7 @@ func (c *closedDoor) keyed() map[string]string {
 // to deposit answers with their message, for one user or for all. What was accepted before
 // goes on, and is answered as it was when it is requested again under its key; and it is open
 // again after that.
-// Shows: P1 P12
+// Shows: P1
 func TestIntakeClosed(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")

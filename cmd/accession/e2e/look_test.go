@@ -14,7 +14,7 @@ import (
 
 // TestLookIntoAJob: an operator sees what there is of a job: the manifest that it was made
 // from, metadata, working files and nodes; no secret of a URL, and no place of a directory.
-// Shows: P12 P14
+// Shows: P14
 func TestLookIntoAJob(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "drop_dir="+t.TempDir())

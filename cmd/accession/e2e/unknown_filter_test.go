@@ -11,7 +11,6 @@ import (
 
 // TestUnknownInAFilter: a list that is limited to what is not there says so, with the name of
 // the field, over HTTP and on the command line; one of what is there and has nothing is empty.
-// Shows: P12
 func TestUnknownInAFilter(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "drop_dir="+t.TempDir())

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	committers = 2
-	maxGroup   = 64 // requests in one multi
+	senders  = 2
+	maxGroup = 64 // requests in one multi
 )
 
 // Group implements group commit: requests that wait at the same time share one multi. A
-// few committers each take the requests that have arrived while the others were
-// sending; a single request is sent at once.
+// few senders each take the requests that have arrived while the others were
+// busy; a single request is sent at once.
 type Group struct {
 	direct   *Direct
 	mu       sync.Mutex
@@ -34,7 +34,7 @@ func NewGroup(d *Direct) *Group {
 	g := &Group{direct: d, checks: map[check]int{}, touched: map[string]bool{}}
 	g.notEmpty = sync.NewCond(&g.mu)
 	context.AfterFunc(d.Conn.ctx, func() { g.mu.Lock(); defer g.mu.Unlock(); g.notEmpty.Broadcast() })
-	for range committers {
+	for range senders {
 		d.Conn.Spawn(g.work)
 	}
 	return g
@@ -73,7 +73,7 @@ func (g *Group) withdraw(r *Request, why error) Result {
 	return Result{Err: why}
 }
 
-// work runs one committer.
+// work runs one sender.
 func (g *Group) work() {
 	for {
 		g.mu.Lock()
