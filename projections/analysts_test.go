@@ -232,3 +232,21 @@ func TestDashboard(t *testing.T) {
 		_ = output(t, reader, sql)
 	}
 }
+
+// TestFilesNameTheVersionOfTheirObject: a row of report.file has the version that its job stored,
+// and none before.
+func TestFilesNameTheVersionOfTheirObject(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	analysts(w)
+	db := projected(t, w)
+	for sql, want := range map[string]int{
+		"select count(*) from report.file where object_version = 1":                                                                                    7,
+		"select count(*) from report.file f join report.job j using (job_id) where f.object_version is distinct from j.object_version":                 0,
+		"select count(*) from report.file f join report.job j using (job_id) where f.object_version is null and j.status in ('failed', 'downloading')": 2,
+	} {
+		if got := count(t, db, sql); got != want {
+			t.Errorf("%s: %d, want %d", sql, got, want)
+		}
+	}
+}

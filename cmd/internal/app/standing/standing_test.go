@@ -88,7 +88,7 @@ func TestAlertsOfLines(t *testing.T) {
 		CodeUnserved: {"AccessionStateUnserved": 0}, CodeUnreadable: {"AccessionUnreadable": 0},
 		CodeWaits:   {"AccessionQueueStands": WaitsLong, "AccessionBatchStands": WaitsLong},
 		CodeOverdue: {"AccessionFilesOverdue": 0}, CodePoison: {"AccessionPoison": 0}, CodeTypes: {"AccessionTypesLag": TypesLag},
-		CodeCorrupt: {"AccessionObjectsCorrupt": 0}, CodeFindings: {"AccessionAuditFindings": 0}, CodeAuditLate: {"AccessionAuditLate": AuditLate},
+		CodeCorrupt: {"AccessionObjectsCorrupt": 0}, CodeFindings: {"AccessionAuditFindings": 0}, CodeAuditLate: {"AccessionAuditLate": AuditLate, "AccessionAuditNever": 0},
 	} {
 		for name, after := range alerts {
 			m := limit.FindStringSubmatch(rules[name])
