@@ -16,6 +16,7 @@ COPY migrations ./migrations
 COPY internal ./internal
 COPY cmd ./cmd
 COPY deploy ./deploy
+COPY docs ./docs
 ARG VERSION=unknown
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     go build -trimpath \

@@ -164,7 +164,7 @@ func TestFilesAreForProgramsToo(t *testing.T) {
 	env, first := jobWithFiles(t)
 	var page app.Page[app.FileRow]
 	var view app.FileView
-	var moves []app.FileTransition
+	var moves app.Page[app.FileTransition]
 	var job app.JobView
 	for args, into := range map[string]any{"file ls": &page, "file show " + string(first): &view, "file history " + string(first): &moves, "job show jid0000000001": &job} {
 		code, out, errs := call(t, env, append(strings.Fields(args), "-o", "json")...)
@@ -175,7 +175,7 @@ func TestFilesAreForProgramsToo(t *testing.T) {
 	if len(page.Items) != 25 || page.Next != "" || page.Items[0].RawFileHash != string(first) || !slices.IsSortedFunc(page.Items, func(a, b app.FileRow) int { return strings.Compare(a.Path, b.Path) }) {
 		t.Errorf("%d files: %+v", len(page.Items), page)
 	}
-	if view.Status != "DOWNLOADED" || len(view.Retries) != 1 || len(view.Transitions) != 5 || len(moves) != 5 || moves[4].Size != 12 {
+	if view.Status != "DOWNLOADED" || len(view.Retries) != 1 || len(view.Transitions) != 5 || len(moves.Items) != 5 || moves.Items[4].Size != 12 {
 		t.Errorf("%+v\n%+v", view, moves)
 	}
 	// Page by page everything is seen, once.

@@ -25,7 +25,7 @@ var worked = []domain.JobState{domain.JobPending, domain.JobEstimating, domain.J
 // Shows: P1
 func TestUnreadableAtTheHead(t *testing.T) {
 	t.Parallel()
-	in := newForProcesses(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true", "queue_concurrency=metadata=20")
+	in := newForProcesses(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true", "queue_concurrency=metadata=20", "outbox_grace=500ms")
 	f := newFiles(t, 2, -1)
 	kit := storetest.NewKit(t, in.live)
 	s := in.serve()
