@@ -2,7 +2,9 @@ package stack
 
 import (
 	"io/fs"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,10 +25,12 @@ type composeFile struct {
 		Ports       []string
 		Environment map[string]string
 		Volumes     []string
+		Secrets     []string
 		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
 		Healthcheck *struct{ Test []string }
 	}
 	Configs map[string]struct{ Content string }
+	Secrets map[string]struct{ File string }
 	Volumes map[string]any
 }
 
@@ -84,14 +88,61 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
+	secrets := madeSecrets(t)
+	for name, s := range c.Services {
+		for _, secret := range s.Secrets {
+			if file := c.Secrets[secret].File; filepath.Dir(file) != ".accession/secrets" || filepath.Base(file) != secret || secrets[secret] == "" {
+				t.Errorf("%s: the secret %s is the file %q, which is not made", name, secret, file)
+			}
+		}
+		for key, value := range s.Environment {
+			made, isSecret := strings.CutPrefix(value, "/run/secrets/")
+			if strings.Contains(strings.ToLower(key), "password") && !isSecret || isSecret && !slices.Contains(s.Secrets, made) {
+				t.Errorf("%s: %s=%s", name, key, value)
+			}
+		}
+	}
 	env := c.Services["accession"].Environment
 	for _, own := range (Addresses{}).Environ(ServicePrefix) {
 		name := strings.TrimSuffix(own, "=")
 		server := strings.ToLower(strings.TrimPrefix(name, string(ServicePrefix)))
-		if !regexp.MustCompile(`(^|[/@])` + server + `:\d+`).MatchString(env[name]) {
-			t.Errorf("accession: %s=%q does not lead to the service %s", name, env[name], server)
+		leads := env[name]
+		if file := env[name+"_FILE"]; file != "" {
+			leads = secrets[filepath.Base(file)]
+		}
+		if !regexp.MustCompile(`(^|[/@])` + server + `:\d+`).MatchString(leads) {
+			t.Errorf("accession: %s=%q does not lead to the service %s", name, leads, server)
 		}
 	}
+}
+
+// madeSecrets returns what the script makes, by name. Run again, it changes nothing.
+func madeSecrets(t *testing.T) map[string]string {
+	t.Helper()
+	dir, made := filepath.Join(t.TempDir(), "secrets"), map[string]string{}
+	for range 2 {
+		if out, err := exec.CommandContext(t.Context(), filepath.Join(root, "deploy/setup/secrets.sh"), dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) != 5 {
+			t.Fatalf("%d secrets, %v", len(files), err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+			if err != nil || made[f.Name()] != "" && made[f.Name()] != string(text) {
+				t.Errorf("%s was %q and is %q (%v)", f.Name(), made[f.Name()], text, err)
+			}
+			made[f.Name()] = string(text)
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory: %v, %v", info.Mode(), err)
+	}
+	if len(made["nats-password"]) < 48 || made["nats-password"] == made["postgres-password"] {
+		t.Errorf("the passwords are %q", made)
+	}
+	return made
 }
 
 func hasKey[V any](m map[string]V, key string) bool { _, ok := m[key]; return ok }
@@ -100,8 +151,11 @@ func hasKey[V any](m map[string]V, key string) bool { _, ok := m[key]; return ok
 func TestComposeNATSConfiguration(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "nats.conf")
-	if err := os.WriteFile(file, []byte(readCompose(t).Configs["nats"].Content), 0o600); err != nil {
-		t.Fatal(err)
+	secrets, text := madeSecrets(t), readCompose(t).Configs["nats"].Content
+	for at, content := range map[string]string{file: strings.Replace(text, "../../run/secrets/", "", 1), filepath.Join(filepath.Dir(file), "nats-account"): secrets["nats-account"]} {
+		if err := os.WriteFile(at, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	got, err := server.ProcessConfigFile(file)
 	if err != nil {
@@ -110,6 +164,9 @@ func TestComposeNATSConfiguration(t *testing.T) {
 	want := natsOptions(got.StoreDir, got.Port, got.ServerName, "")
 	if !want.JetStream || !want.SyncAlways {
 		t.Error("the private stack's NATS does not sync each message")
+	}
+	if u, err := url.Parse(strings.TrimSpace(secrets["nats-url"])); err != nil || got.Username == "" || got.Username != u.User.Username() || got.Password+"\n" != secrets["nats-password"] {
+		t.Errorf("the account %s of the server is not that of the URL (%v)", got.Username, err)
 	}
 	if got.JetStream != want.JetStream || got.SyncAlways != want.SyncAlways || got.MaxPayload != want.MaxPayload {
 		t.Errorf("JetStream %v, sync always %v, payload up to %d", got.JetStream, got.SyncAlways, got.MaxPayload)
