@@ -22,14 +22,15 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     go build -trimpath \
       -ldflags "-s -w -X github.com/accession-ingest/accession/cmd/internal/cli.Version=${VERSION}" \
       -o /out/accession ./cmd/accession \
- && mkdir /out/data
+ && mkdir /out/data /out/drop
 
 # Only the program and the CA certificates it trusts.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /out/accession /usr/local/bin/accession
 COPY --from=build --chown=65532:65532 /out/data /var/lib/accession
-VOLUME /var/lib/accession
+COPY --from=build --chown=65532:65532 /out/drop /var/lib/accession-drop
+VOLUME /var/lib/accession /var/lib/accession-drop
 WORKDIR /var/lib/accession
 USER 65532:65532
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
