@@ -176,16 +176,16 @@ func TestBounds(t *testing.T) {
 func TestAsked(t *testing.T) {
 	t.Parallel()
 	for at, rules := range map[string]Rules{"": {}, "night": {}, "/night/": {}, "http://h/?C=N": {}, "http://h/#a": {}, "http://h/": {Pattern: "[a"}, "http://h/x/": {MaxSize: -1}} {
-		if _, err := Find(t.Context(), nobody{t}, at, rules, Most); err == nil {
+		if _, err := Find(t.Context(), unasked{t}, at, rules, Most); err == nil {
 			t.Errorf("%q %+v is taken", at, rules)
 		}
 	}
 }
 
-// nobody is asked.
-type nobody struct{ t *testing.T }
+// unasked fails the test when it is asked.
+type unasked struct{ t *testing.T }
 
-func (n nobody) Get(_ context.Context, url string, _ fetch.GetOptions) (io.ReadCloser, fetch.Info, error) {
+func (n unasked) Get(_ context.Context, url string, _ fetch.GetOptions) (io.ReadCloser, fetch.Info, error) {
 	n.t.Error(url + " is asked for")
-	return nil, fetch.Info{}, errors.New("nobody")
+	return nil, fetch.Info{}, errors.New("not to be asked")
 }

@@ -13,7 +13,7 @@ var listFilters = []string{"batch", "profile", "collection", "submitter", "state
 
 // Why lists lack filters.
 const (
-	isSetting = "it is a short list of what is set up, which nobody has submitted"
+	isSetting = "it is a short list of what is set up, which no user has submitted"
 	isOne     = "it lists what one thing has, whose id is in the path"
 	isAct     = "it is about who did what, not about what was deposited: see user, action and on"
 	isPeople  = "users and keys are no deposits"
