@@ -238,9 +238,6 @@ func atOnce(e *Exchange) error {
 	if err := f.rest(); err != nil {
 		return err
 	}
-	if err := e.settle(); err != nil {
-		return err
-	}
 	name := d.Payload
 	d.Payload = at
 	var named error

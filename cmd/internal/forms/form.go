@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -211,9 +210,4 @@ func (b *budget) Read(p []byte) (int, error) {
 	b.last = append(b.last[:0], b.last[max(0, len(b.last)-keptLast):]...)
 	b.ended = b.ended || errors.Is(err, io.EOF)
 	return n, err
-}
-
-// settle ends the deadline of the body: what follows may take longer.
-func (e *Exchange) settle() error {
-	return http.NewResponseController(e.W).SetReadDeadline(time.Time{})
 }

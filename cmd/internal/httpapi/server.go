@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -50,16 +51,19 @@ type Server struct {
 	Proxies []netip.Prefix
 	// Certificate and Key are files in PEM form; "" = without TLS.
 	Certificate, Key string
+
+	body, receive time.Duration // of tests, 0 = bodyTime and receiveTime
 }
 
 // Bounds of a request.
 const (
-	headerTime = 10 * time.Second
-	bodyTime   = 30 * time.Second // for all of a body that is kept in memory
-	idleTime   = 2 * time.Minute
-	stopTime   = 10 * time.Second
-	maxBody    = 1 << 20
-	maxHeader  = 32 << 10
+	headerTime  = 10 * time.Second
+	bodyTime    = 30 * time.Second // for all of a body that is kept in memory, or that no handler reads
+	receiveTime = time.Minute      // for each piece of the answer
+	idleTime    = 2 * time.Minute
+	stopTime    = 10 * time.Second
+	maxBody     = 1 << 20
+	maxHeader   = 32 << 10
 )
 
 // Listener is a server that listens.
@@ -70,6 +74,10 @@ type Listener struct {
 
 // Listen opens the address.
 func (s *Server) Listen(ctx context.Context, address string) (*Listener, error) {
+	return s.listen(ctx, address, s.Handler())
+}
+
+func (s *Server) listen(ctx context.Context, address string, h http.Handler) (*Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -83,12 +91,24 @@ func (s *Server) Listen(ctx context.Context, address string) (*Listener, error) 
 		l = tls.NewListener(l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	}
 	stop := make(chan struct{})
-	srv := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnState: s.begun,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context {
 			return operation.WithStop(context.Background(), stop)
 		}}
 	srv.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
 	return &Listener{l: l, srv: srv}, nil
+}
+
+// begun sets the deadlines of a request as soon as its header has come, also of one that the library
+// refuses by itself; [sent] changes them. HTTP/2 has those of its streams.
+func (s *Server) begun(c net.Conn, is http.ConnState) {
+	t, ok := c.(*tls.Conn)
+	if is != http.StateActive || ok && t.ConnectionState().NegotiatedProtocol == "h2" {
+		return
+	}
+	end := time.Now().Add(cmp.Or(s.body, bodyTime))
+	_ = c.SetReadDeadline(end) // the client has gone
+	_ = c.SetWriteDeadline(end.Add(cmp.Or(s.receive, receiveTime)))
 }
 
 // Address returns where it listens.
@@ -134,7 +154,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 	api := humago.New(mux, cfg)
 	for _, op := range operation.Table() {
 		o := huma.Operation{OperationID: op.Name, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: describe(op),
-			Tags: []string{noun(op.Name)}, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTime, Errors: failures(op)}
+			Tags: []string{noun(op.Name)}, MaxBodyBytes: maxBody, BodyReadTimeout: cmp.Or(s.body, bodyTime), Errors: failures(op)}
 		if op.File {
 			o.RequestBody = &huma.RequestBody{Required: true, Description: "The file", Content: map[string]*huma.MediaType{
 				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}}
@@ -155,11 +175,19 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 // Handler returns the routes, behind what holds for every request.
 func (s *Server) Handler() http.Handler {
 	mux, _ := s.API()
+	return s.behind(mux)
+}
+
+// behind returns the routes behind what holds for every request.
+func (s *Server) behind(mux *http.ServeMux) http.Handler {
 	sameOrigin := http.NewCrossOriginProtection() // a page in a browser must not use the password that it has
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, id, from := time.Now(), uuid.Must(uuid.NewV7()).String(), s.comesFrom(r)
 		ctx := context.WithValue(context.WithValue(r.Context(), keyRequest, id), keyFrom, from)
-		sent := &sent{ResponseWriter: w}
+		sent := &sent{ResponseWriter: w, body: cmp.Or(s.body, bodyTime), receive: cmp.Or(s.receive, receiveTime)}
+		r = r.WithContext(ctx)
+		r.Body = sent.arriving(r.Body)
+		defer sent.hurry() // the library sends the end
 		h := w.Header()
 		h.Set("X-Request-Id", id)
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -173,7 +201,7 @@ func (s *Server) Handler() http.Handler {
 			refuse(sent, problemOf(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
 			return
 		}
-		s.serve(sent, r.WithContext(ctx), mux, &route)
+		s.serve(sent, r, mux, &route)
 	})
 }
 
@@ -295,31 +323,6 @@ func method(m string) string {
 	}
 	return "other"
 }
-
-// sent notes the status that was sent.
-type sent struct {
-	http.ResponseWriter
-	status int
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *sent) WriteHeader(status int) {
-	if s.status == 0 {
-		s.status = status
-	}
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements io.Writer.
-func (s *sent) Write(p []byte) (int, error) {
-	if s.status == 0 {
-		s.status = http.StatusOK
-	}
-	return s.ResponseWriter.Write(p)
-}
-
-// Unwrap makes deadlines and flushing work.
-func (s *sent) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // probe finds out what a handler would answer.
 type probe struct {

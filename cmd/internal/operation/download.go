@@ -2,7 +2,6 @@ package operation
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -24,8 +23,6 @@ const (
 	// lastPart is how many bytes of the answer with a larger file wait until all of the file
 	// was compared.
 	lastPart = 32 << 10
-	// idleClient is how long a client may take to receive what was sent.
-	idleClient = time.Minute
 )
 
 // download returns what sends a file, or a range of it, and closes it. A small file that is
@@ -46,8 +43,7 @@ func download(c *objects.Content) (send, error) {
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		describeFile(w.Header(), c)
-		p := &paced{w: w}
-		defer p.end()
+		p := &noted{w: w}
 		http.ServeContent(p, oneRange(r), "", time.Time{}, bytes.NewReader(data))
 		return p.failed()
 	}, nil
@@ -55,8 +51,7 @@ func download(c *objects.Content) (send, error) {
 
 func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) error {
 	describeFile(w.Header(), c)
-	h := &delayed{paced: paced{w: w}}
-	defer h.end()
+	h := &delayed{noted: noted{w: w}}
 	http.ServeContent(h, oneRange(r), "", time.Time{}, &forward{from: c, size: c.Size})
 	if !h.body || r.Method == http.MethodHead {
 		return h.failed()
@@ -70,7 +65,7 @@ func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) err
 	if h.left > 0 {
 		return errors.New("the store has given less than the file")
 	}
-	_, err := h.paced.Write(h.kept)
+	_, err := h.noted.Write(h.kept)
 	return err
 }
 
@@ -105,16 +100,15 @@ func oneRange(r *http.Request) *http.Request {
 	return r
 }
 
-// paced is an answer to a client that has to receive it in time.
-type paced struct {
-	w        http.ResponseWriter
-	patience time.Duration // for each write, 0 = idleClient
-	err      error         // the first that a write had
-	outside  bool          // the range is; nothing is sent
+// noted is an answer of which it is noted why it is not what was asked for.
+type noted struct {
+	w       http.ResponseWriter
+	err     error // the first that a write had
+	outside bool  // the range is; nothing is sent
 }
 
 // failed returns why the answer is not what was asked for.
-func (p *paced) failed() error {
+func (p *noted) failed() error {
 	if p.outside {
 		return &outside{has: p.w.Header().Get("Content-Range")}
 	}
@@ -122,37 +116,30 @@ func (p *paced) failed() error {
 }
 
 // Header implements http.ResponseWriter.
-func (p *paced) Header() http.Header { return p.w.Header() }
+func (p *noted) Header() http.Header { return p.w.Header() }
 
 // WriteHeader implements http.ResponseWriter.
-func (p *paced) WriteHeader(status int) {
+func (p *noted) WriteHeader(status int) {
 	if p.outside = status == http.StatusRequestedRangeNotSatisfiable; !p.outside {
 		p.w.WriteHeader(status)
 	}
 }
 
 // Write implements io.Writer.
-func (p *paced) Write(b []byte) (n int, err error) {
+func (p *noted) Write(b []byte) (n int, err error) {
 	if p.outside {
 		return len(b), nil // the text of the library
 	}
 	if p.err != nil || len(b) == 0 {
 		return 0, p.err
 	}
-	err = http.NewResponseController(p.w).SetWriteDeadline(time.Now().Add(cmp.Or(p.patience, idleClient)))
-	if err == nil || errors.Is(err, http.ErrNotSupported) {
-		n, err = p.w.Write(b)
-	}
-	p.err = err
-	return n, err
+	n, p.err = p.w.Write(b)
+	return n, p.err
 }
-
-// end lets the connection be used for other requests.
-func (p *paced) end() { _ = http.NewResponseController(p.w).SetWriteDeadline(time.Time{}) } // it has none, or has gone
 
 // delayed is an answer whose last part waits.
 type delayed struct {
-	paced
+	noted
 	body bool  // it has a part of the file
 	left int64 // bytes of the body that were not written yet
 	kept []byte
@@ -163,16 +150,16 @@ func (h *delayed) WriteHeader(status int) {
 	if h.body = status == http.StatusOK || status == http.StatusPartialContent; h.body {
 		h.left, _ = strconv.ParseInt(h.Header().Get("Content-Length"), 10, 64) // ServeContent has set it
 	}
-	h.paced.WriteHeader(status)
+	h.noted.WriteHeader(status)
 }
 
 // Write implements io.Writer.
 func (h *delayed) Write(b []byte) (int, error) {
 	if !h.body {
-		return h.paced.Write(b)
+		return h.noted.Write(b)
 	}
 	now := int(max(0, min(int64(len(b)), h.left-lastPart)))
-	if n, err := h.paced.Write(b[:now]); err != nil {
+	if n, err := h.noted.Write(b[:now]); err != nil {
 		return n, err
 	}
 	h.kept = append(h.kept, b[now:]...)

@@ -24,12 +24,12 @@ func TestRangeOutsideIsAProblem(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("Content-Type", "text/x-letter")
 			w.Header().Set("Content-Disposition", "attachment")
-			h := &delayed{paced: paced{w: w}}
+			h := &delayed{noted: noted{w: w}}
 			http.ServeContent(h, oneRange(r), "", time.Time{}, strings.NewReader("a letter"))
 			if err := h.failed(); err != nil {
 				return err
 			}
-			_, err := h.paced.Write(h.kept)
+			_, err := h.noted.Write(h.kept)
 			return err
 		}, nil
 	})

@@ -141,7 +141,7 @@ func eventStreams() []*Operation {
 			}
 			s.From = after + 1
 			f := follower{after: after, chosen: chosen, sees: c.Caller.Filter(), collection: in.Collection, owner: c.owner, caughtUp: c.App.Open.CaughtUp,
-				heartbeat: heartbeat, life: streamLife, patience: idleClient, events: func(ctx context.Context) iter.Seq2[app.Event, error] {
+				heartbeat: heartbeat, life: streamLife, events: func(ctx context.Context) iter.Seq2[app.Event, error] {
 					return c.App.Tail(ctx, app.TailOptions{Follow: in.To == 0, Selection: s})
 				}}
 			return f.send, nil
@@ -160,7 +160,6 @@ type follower struct {
 	owners          map[domain.BatchID]query.Owner
 	events          func(ctx context.Context) iter.Seq2[app.Event, error]
 	heartbeat, life time.Duration
-	patience        time.Duration // how long the client may take to receive what was sent
 }
 
 // endOfStream ends a stream that is not to be resumed.
@@ -178,8 +177,7 @@ func (f *follower) send(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that buffer answers must not
-	p := &paced{w: w, patience: f.patience}
-	defer p.end()
+	p := &noted{w: w}
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
@@ -240,8 +238,8 @@ func (f *follower) send(w http.ResponseWriter, r *http.Request) error {
 // position says up to where the log was looked at: a client that resumes begins there.
 func (f *follower) position() string { return fmt.Sprintf(": here\nid: %d\n\n", f.after) }
 
-// flush writes at once, in time.
-func (f *follower) flush(p *paced, text string) error {
+// flush writes at once.
+func (f *follower) flush(p *noted, text string) error {
 	if _, err := p.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -43,8 +43,7 @@ func written(r app.Report, format, table string, made time.Time) send {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		defer r.Close()
 		w.Header().Set("Content-Type", mediaTypes[format])
-		p := &paced{w: w}
-		defer p.end()
+		p := &noted{w: w}
 		return cmp.Or(export.WriteReport(p, r, export.ReportOptions{Format: format, Table: table, Made: made}), p.failed())
 	}
 }

@@ -86,6 +86,26 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
 	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
 }, {
+	Name: "the time of a request whose body no handler reads", Why: "a client without a key holds connections for ever with a body that does not come", Was: true,
+	At: "cmd/internal/httpapi (*Server).begun", Do: []Op{Always("StateActive")},
+	Package: "cmd/internal/httpapi", Test: "TestBodyThatDoesNotCome",
+}, {
+	Name: "the time in which an answer is received", Why: "a client that receives nothing holds a connection for ever", Was: true,
+	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Expr("s.receive", "time.Hour")},
+	Package: "cmd/internal/httpapi", Test: "TestClientThatReceivesNothing",
+}, {
+	Name: "the time for what was not read of a body, from the answer on", Why: "a client that waits for the answer to its form loses the connection with it",
+	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Drop("SetReadDeadline")},
+	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
+}, {
+	Name: "the end of a body's deadline with the body", Why: "work that takes longer than a body may is cancelled, and its client gets an error", Was: true,
+	At: "cmd/internal/httpapi (*arriving).Read", Do: []Op{Never("EOF")},
+	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
+}, {
+	Name: "no deadline of a body that is whole", Why: "an upload whose last piece takes long to be kept is cancelled", Was: true,
+	At: "cmd/internal/httpapi (*sent).SetReadDeadline", Do: []Op{Never("arrived")},
+	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
+}, {
 	Name: "the submitter that a depositor asks for, which is another one", Why: "a depositor who lists what another one has deposited sees it",
 	At: "projections/query (Filter).narrowed", Do: []Op{Expr("f.Submitter == s.Submitter", "true")},
 	Package: "projections", Test: "TestFilters",

@@ -100,12 +100,11 @@ func (s *Server) handle(tusd *handler.UnroutedHandler, route Route, do http.Hand
 	return Handler{func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Del("X-Http-Method-Override")
 		id := r.PathValue("id")
-		control := http.NewResponseController(w)
 		x := &exchange{server: s, route: route, header: r.Header, method: r.Method, answer: w.Header()}
 		x.ctx = r.Context()
 		if route != options {
 			x.call = s.Begin(x.ctx, x.operation(route))
-			x.body = operation.Patient(r.Body, control.SetReadDeadline)
+			x.body = operation.Patient(r.Body, http.NewResponseController(w).SetReadDeadline)
 			r.Body = body{x, r.Body}
 		}
 		if err := drops.CheckUpload(id); err != nil && strings.HasSuffix(route.Path, "{id}") {
@@ -115,7 +114,6 @@ func (s *Server) handle(tusd *handler.UnroutedHandler, route Route, do http.Hand
 		}
 		a := &answer{ResponseWriter: w}
 		protocol.ServeHTTP(a, about(r.WithContext(context.WithValue(x.ctx, key{}, x)), id))
-		_ = control.SetWriteDeadline(time.Time{}) // the connection may be used again
 		switch {
 		case x.err != nil:
 			a.clear()
