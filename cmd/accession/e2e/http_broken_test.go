@@ -123,6 +123,7 @@ var rawRequests = []struct {
 	{"GET /v1/self HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", 431},
 	{"GET /" + strings.Repeat("a", 64<<10) + " HTTP/1.1\r\nHost: a\r\n\r\n", 431},
 	{"GET /v1/self HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: a\r\n", 10_000) + "\r\n", 431},
+	{"GET /v1/self HTTP/1.1\r\nHost: a\r\n" + strings.Repeat("X: a\r\n", 201) + "\r\n", 431},
 }
 
 // next returns a request: every tenth is good, each of the others is broken in one way.

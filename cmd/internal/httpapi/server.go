@@ -64,6 +64,7 @@ const (
 	stopTime    = 10 * time.Second
 	maxBody     = 1 << 20
 	maxHeader   = 32 << 10
+	maxFields   = 200 // of the header
 )
 
 // Listener is a server that listens.
@@ -197,12 +198,26 @@ func (s *Server) behind(mux *http.ServeMux) http.Handler {
 		defer func() { // also of an answer that is cut off
 			s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
 		}()
+		if n := fields(r.Header); n > maxFields {
+			p := problemOf(&app.Error{Kind: app.Invalid, Err: fmt.Errorf("the header has %d fields", n), Hint: fmt.Sprintf("send at most %d", maxFields)}, id)
+			p.Status, p.Title = http.StatusRequestHeaderFieldsTooLarge, http.StatusText(http.StatusRequestHeaderFieldsTooLarge)
+			refuse(sent, p)
+			return
+		}
 		if err := sameOrigin.Check(r); err != nil {
 			refuse(sent, problemOf(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
 			return
 		}
 		s.serve(sent, r, mux, &route)
 	})
+}
+
+// fields returns how many fields a header has.
+func fields(h http.Header) (n int) {
+	for _, values := range h {
+		n += len(values)
+	}
+	return n
 }
 
 // serve answers a request and sets its route, which stays "" if there is none.

@@ -105,6 +105,21 @@ func TestRequestsThatNoOperationSees(t *testing.T) {
 	}
 }
 
+// TestHeaderFields: so many fields a header may have, and not one more, also of one name.
+func TestHeaderFields(t *testing.T) {
+	t.Parallel()
+	h := handlerOf(t, io.Discard)
+	for n, want := range map[int]int{maxFields: http.StatusNotFound, maxFields + 1: http.StatusRequestHeaderFieldsTooLarge} {
+		r, w := httptest.NewRequest(http.MethodGet, "/v1/nothing", http.NoBody), httptest.NewRecorder()
+		r.Header["X"] = make([]string, n)
+		h.ServeHTTP(w, r)
+		var p Problem
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != want || p.Status != want || p.Request == "" {
+			t.Errorf("%d fields: %d %s (%v), want %d", n, w.Code, w.Body, err, want)
+		}
+	}
+}
+
 // TestTextOverHTTP: what is no text is refused with the name of its field, wherever it stands,
 // before anything is asked with it, and is not in the answer.
 func TestTextOverHTTP(t *testing.T) {

@@ -86,6 +86,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
 	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
 }, {
+	Name: "the count of header fields", Why: "a request with thousands of fields is kept in memory while it is answered", Was: true,
+	At: "cmd/internal/httpapi (*Server).behind", Do: []Op{Never("maxFields")},
+	Package: "cmd/internal/httpapi", Test: "TestHeaderFields",
+}, {
 	Name: "the time of a request whose body no handler reads", Why: "a client without a key holds connections for ever with a body that does not come", Was: true,
 	At: "cmd/internal/httpapi (*Server).begun", Do: []Op{Always("StateActive")},
 	Package: "cmd/internal/httpapi", Test: "TestBodyThatDoesNotCome",
