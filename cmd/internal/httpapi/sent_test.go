@@ -3,12 +3,14 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -27,7 +29,18 @@ const patience = 10 * time.Second
 // or with those of a test, and what is closed when the first connection has ended.
 func listening(t *testing.T, routes map[string]http.HandlerFunc) (address string, ended <-chan struct{}) {
 	t.Helper()
+	return listeningBy(t, "", routes)
+}
+
+// listeningBy is listening with TLS, if there is a directory for the certificate.
+func listeningBy(t *testing.T, tlsDir string, routes map[string]http.HandlerFunc) (address string, ended <-chan struct{}) {
+	t.Helper()
 	s := &Server{People: oneKey{access.Caller{Name: "ana"}}, Version: "test", Log: slog.New(slog.DiscardHandler), body: 300 * time.Millisecond, receive: 300 * time.Millisecond}
+	if tlsDir != "" {
+		c := &certificate{cert: filepath.Join(tlsDir, "cert.pem"), key: filepath.Join(tlsDir, "key.pem"), log: s.Log}
+		writeCertificate(t, c, 1, time.Now())
+		s.Certificate, s.Key = c.cert, c.key
+	}
 	h := s.Handler()
 	if routes != nil {
 		mux := http.NewServeMux()
@@ -230,5 +243,39 @@ func TestWorkAfterTheBody(t *testing.T) {
 				t.Errorf("%d %s (%v), the connection ends: %v", res.StatusCode, text, err, res.Close)
 			}
 		})
+	}
+}
+
+// TestPauseOverHTTP2: an answer that pauses for longer than a client may take is not ended, also
+// where the library ends at a deadline all of a request, and not only what is being sent.
+func TestPauseOverHTTP2(t *testing.T) {
+	t.Parallel()
+	address, _ := listeningBy(t, t.TempDir(), map[string]http.HandlerFunc{"POST /v1/paused": func(w http.ResponseWriter, r *http.Request) {
+		for _, part := range []string{"one", "two"} {
+			_, err := io.WriteString(w, part)
+			if err := errors.Join(err, http.NewResponseController(w).Flush()); err != nil {
+				t.Error(err)
+			}
+			select {
+			case <-r.Context().Done():
+				t.Error(r.Context().Err())
+			case <-time.After(700 * time.Millisecond):
+			}
+		}
+	}})
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the certificate is of the test
+	defer transport.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+address+"/v1/paused", strings.NewReader("a body that is not read"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer good")
+	res, err := (&http.Client{Transport: transport, Timeout: patience}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || string(text) != "onetwo" || res.ProtoMajor != 2 {
+		t.Errorf("%s: %q (%v)", res.Proto, text, err)
 	}
 }

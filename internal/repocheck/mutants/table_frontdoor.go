@@ -98,6 +98,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Expr("s.receive", "time.Hour")},
 	Package: "cmd/internal/httpapi", Test: "TestClientThatReceivesNothing",
 }, {
+	Name: "the pause of an answer over HTTP/2", Why: "a download that sends nothing for a minute, while the rest of its file is compared, is ended", Was: true,
+	At: "cmd/internal/httpapi (*sent).rest", Do: []Op{Drop("SetWriteDeadline")},
+	Package: "cmd/internal/httpapi", Test: "TestPauseOverHTTP2",
+}, {
 	Name: "the time for what was not read of a body, from the answer on", Why: "a client that waits for the answer to its form loses the connection with it",
 	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Drop("SetReadDeadline")},
 	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
