@@ -146,7 +146,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[domain.Time](), reflect.TypeFor[time.Time]())
 	cfg.Components.Schemas = schemas
-	cfg.Info.Description = "Deposits, what became of them, and the commands of operators. Every request but those for this description needs an API key, a session, or a name and password."
+	cfg.Info.Description = "Deposits, what became of them, and the commands of operators. Every request but those for this description, which GET /v1/docs has as a page, needs an API key, a session, or a name and password."
 	cfg.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"key":      {Type: "http", Scheme: "bearer", Description: "An API key, or a session"},
 		"password": {Type: "http", Scheme: "basic", Description: "Name and password"},
@@ -170,6 +170,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 		mux.Handle(f.Method+" "+f.Path+"/{$}", s.form(f)) // so some clients write it
 	}
 	s.resumable(mux)
+	mux.Handle(http.MethodGet+" "+docsPath, docs(api.OpenAPI()))
 	return mux, api
 }
 
@@ -239,8 +240,7 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		refuse(w, s.noRoute(handler, r))
 		return
 	}
-	_, isForm := handler.(formHandler)
-	if !isForm && pattern != http.MethodOptions+" "+tus.Path && !strings.HasPrefix(r.URL.Path, "/v1/openapi") && !strings.HasPrefix(r.URL.Path, "/v1/schemas") {
+	if !withoutCaller(handler, pattern) {
 		from := addressOf(r.Context())
 		caller, via, err := s.People.Authenticate(r.Context(), credential(r), from)
 		if err != nil {
@@ -254,6 +254,14 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		r = r.WithContext(context.WithValue(r.Context(), keyCaller, known{caller, people.By{Name: caller.Name, Via: via, Address: from}}))
 	}
 	mux.ServeHTTP(w, r)
+}
+
+// withoutCaller reports whether everyone may send the requests of a route. A form finds out
+// by itself who sends it.
+func withoutCaller(handler http.Handler, pattern string) bool {
+	_, isForm := handler.(formHandler)
+	_, path, _ := strings.Cut(pattern, " ")
+	return isForm || pattern == http.MethodOptions+" "+tus.Path || path == docsPath || strings.HasPrefix(path, "/v1/openapi") || strings.HasPrefix(path, "/v1/schemas/")
 }
 
 // unknown refuses a request of which it is not known who sends it.
@@ -272,7 +280,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Server) noRoute(handler http.Handler, r *http.Request) *Problem {
 	probe := &probe{header: http.Header{}}
 	handler.ServeHTTP(probe, r)
-	p := &Problem{Status: http.StatusNotFound, Code: string(app.NotFound), Detail: "there is no such path", Hint: "GET /v1/openapi.json lists them", Request: requestID(r.Context())}
+	p := &Problem{Status: http.StatusNotFound, Code: string(app.NotFound), Detail: "there is no such path", Hint: "GET /v1/docs shows them, and /v1/openapi.json lists them for programs", Request: requestID(r.Context())}
 	if probe.status == http.StatusMethodNotAllowed {
 		p.Status, p.Code, p.Detail = probe.status, string(app.Invalid), "the path takes "+probe.header.Get("Allow")
 	}

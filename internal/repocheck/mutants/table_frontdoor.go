@@ -262,6 +262,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*About).Allowed", Do: []Op{Never("May")},
 	Package: e2e, Test: "TestFormsThatAreRefused",
 }, {
+	Name: "what is sent without a caller", Why: "everyone reads what is deposited, without a key",
+	At: "cmd/internal/httpapi withoutCaller", Do: []Op{Expr("path == docsPath", "true")},
+	Package: "cmd/internal/httpapi", Test: "TestRoutesWithoutCaller",
+}, {
 	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
 	At: "cmd/internal/app/bulk (*running).command", Do: []Op{Never("KindFile")},
 	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",
