@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/run"
@@ -87,14 +88,65 @@ func (d *door) diagnosed(request []byte, status int) (g diagnostic) {
 	return g
 }
 
-// TestFormsOfCrossref replays recorded requests of a client that knows only Crossref's forms:
-// deposits, a query, what became of them.
+// merritts are the recorded requests of clients that know only Merritt's forms, in the order in
+// which they are sent, with what is to become of each. What lists files that are elsewhere
+// becomes a job; whether that finds them is not ours.
+var merritts = []struct{ name, answer, batch, job string }{
+	{"object-ingest", "application/json", "container_batch_manifest add harbour.checkm", "The northern pier [harbour-north]"},
+	{"object-ingest-file", "text/xml; charset=utf-8", "file add letter.txt", "A letter [letter-7 harbour/7] completed as version 1"},
+	{"object-update", "text/x-anvl; charset=utf-8", "file update letter.txt", " [] completed as version 1"},
+	{"object-ingest-library", "application/json", "object_manifest add mrt-ingest20261125-7-a", "Tides [harbour-8]"},
+	{"poster-submit", "application/json", "container_batch_manifest add harbour.checkm", "The northern pier [harbour-north]"},
+	{"poster-update", "text/xml; charset=utf-8", "file update letter.txt", "A letter [letter-7] completed as version 2"},
+}
+
+// merritt replays them, and compares their answers and what became of them.
+func (d *door) merritt(key string) {
+	in := d.in
+	in.t.Helper()
+	at := map[string]string{}
+	for _, m := range merritts {
+		request, err := os.ReadFile(filepath.Join("..", "..", "internal", "forms", "testdata", m.name+".http"))
+		in.must(err)
+		a := d.replay(request)
+		at[m.name] = a.header.Get("Location")
+		id, ok := strings.CutPrefix(at[m.name], "/v1/uploads/")
+		if a.status != http.StatusOK || !ok || a.header.Get("Content-Type") != m.answer || !strings.Contains(a.body, id) || !strings.Contains(a.body, "QUEUED") {
+			in.t.Fatalf("%s: %d %v %s", m.name, a.status, a.header, a.body)
+		}
+	}
+	for _, m := range merritts {
+		var sent drops.Shown
+		waitFor(in.t, m.name+" to be transferred", func() bool {
+			d.ask(key, http.MethodGet, at[m.name], "").into(d, &sent)
+			return sent.State == drops.Transferred
+		})
+		if strings.Contains(m.job, "completed") {
+			in.rest(sent.Batch)
+		}
+		var batch, job string
+		waitFor(in.t, "the job of "+m.name, func() bool {
+			return in.db.QueryRow(in.ctx(), `
+				select concat_ws(' ', b.type, b.submission_mode, b.file_name), j.erc_what || ' [' || coalesce(array_to_string(j.local_id, ' '), '') || ']'
+					|| case when j.status = 'completed' then ' completed as version ' || j.object_version else '' end
+				from accession.batch b join accession.job j on j.batch_id = b.id
+				where b.id = $1 and b.submitter = 'ana' and b.profile_name = 'test'`, sent.Batch).Scan(&batch, &job) == nil
+		})
+		if batch != m.batch || job != m.job {
+			in.t.Errorf("%s became %q, %q, want %q, %q", m.name, batch, job, m.batch, m.job)
+		}
+	}
+	in.says(0, []string{"audit", "ls", "--limit", "100", "-o", "json"}, `"action": "form.object-ingest"`, `"action": "form.object-update"`, `"action": "form.poster-submit"`, `"action": "form.poster-update"`)
+}
+
+// TestRecordedForms replays recorded requests of clients that know only Crossref's forms, or
+// only Merritt's: deposits, a query, what became of them.
 // Shows: P1
-func TestFormsOfCrossref(t *testing.T) {
+func TestRecordedForms(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")
 	in.editProfile("fetch:", takesArticles+"fetch:")
-	in.keyOf("ana", "depositor", "--collection", "test")
+	ana := in.keyOf("ana", "depositor", "--collection", "test")
 	in.says(0, []string{"user", "grant", "ana", "reader", "--all"})
 	in.withPassword("ana", "correct horse battery")
 	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
@@ -145,6 +197,7 @@ func TestFormsOfCrossref(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	in.says(0, []string{"audit", "ls", "--limit", "100", "-o", "json"}, `"action": "form.deposit"`, `"action": "form.deposit-synchronous"`, `"outcome": "refused"`)
+	d.merritt(ana)
 }
 
 // field is a field of a form; with a file name it is a file.
