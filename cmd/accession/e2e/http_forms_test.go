@@ -19,7 +19,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
-	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 )
 
@@ -292,18 +291,5 @@ func TestFormsThatAreRefused(t *testing.T) {
 	}
 	if text := see("bob", bob); !strings.Contains(text, "unknown_submission") {
 		t.Error(text)
-	}
-}
-
-// TestEveryForm: without a caller every form is refused.
-func TestEveryForm(t *testing.T) {
-	t.Parallel()
-	in := newInstallation(t)
-	d := in.door()
-	for _, f := range forms.Table() {
-		a := d.send("", f.Method, f.Path, strings.NewReader("--b--\r\n"), "Content-Type: multipart/form-data; boundary=b", "Authorization: ")
-		if a.status != http.StatusUnauthorized && a.status != http.StatusBadRequest || f.Name == "" || f.Who == "" || a.header.Get("Location") != "" {
-			t.Errorf("%s: %d %s", f.Name, a.status, a.body)
-		}
 	}
 }

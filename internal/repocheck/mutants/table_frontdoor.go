@@ -262,6 +262,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*About).Allowed", Do: []Op{Never("May")},
 	Package: e2e, Test: "TestFormsThatAreRefused",
 }, {
+	Name: "the right to send a piece of an upload", Why: "a user who has lost the right to deposit goes on with a file that comes in pieces",
+	At: "cmd/internal/operation MayResume", Do: []Op{Expr("a.Allowed(c)", "a, error(nil)")},
+	Package: e2e, Test: "TestRightsOfFormsAndPieces",
+}, {
 	Name: "what is sent without a caller", Why: "everyone reads what is deposited, without a key",
 	At: "cmd/internal/httpapi withoutCaller", Do: []Op{Expr("path == docsPath", "true")},
 	Package: "cmd/internal/httpapi", Test: "TestRoutesWithoutCaller",
