@@ -19,7 +19,7 @@ import (
 // inRequest answers a request without a body, and without a caller.
 func inRequest(h http.Handler, method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	h.ServeHTTP(w, httptest.NewRequest(method, path, http.NoBody))
 	return w
 }
 
