@@ -142,6 +142,7 @@ func TestRightsOverHTTP(t *testing.T) {
 			t.Errorf("only %d answers have the status %d: %v", tried[status], status, tried)
 		}
 	}
+	d.ask("hal reader/test", http.MethodPost, "/v1/jobs/"+things["of test"].job+"/hold", `{"reason":"to try it"}`).is(d, 403, "forbidden") // cy is refused too often
 	if d.noted("job.hold refused forbidden") == 0 || d.noted("job.ls done") != 0 || d.noted("upload.create done") == 0 {
 		t.Errorf("%+v", d.notes)
 	}
@@ -260,6 +261,10 @@ func (d *door) lists(test, rocks owned) {
 		if a := d.ask("cy reader/test", http.MethodGet, c.path, ""); a.status != http.StatusNotFound || !strings.Contains(a.Detail, c.is) {
 			d.in.t.Errorf("%s: %d %s", c.path, a.status, a.body)
 		}
+	}
+	was := d.noted("job.show refused not_found")
+	if a := d.ask("dee reader/test", http.MethodGet, "/v1/jobs/"+rocks.job, ""); a.status != http.StatusNotFound || d.noted("job.show refused not_found") != was+1 {
+		d.in.t.Errorf("what a caller may not see is %d, and audited %d times more", a.status, d.noted("job.show refused not_found")-was)
 	}
 }
 

@@ -75,6 +75,18 @@ func TestUpdateReportIsTheSameEverywhere(t *testing.T) {
 	in.seen(5, domain.EventJobFailed)
 	in.says(0, words("batch update-report "+string(id)+" --dry-run"), "would go from failed to update-reporting (B8)", "3 completed and 1 unresolved jobs")
 	in.says(0, []string{"batch", "update-report", string(id), "--reason", "two were found"}, "is update-reporting now, was failed (B8)")
+	for _, c := range []struct {
+		action, outcome, detail, why string
+		things                       int
+	}{{"job.requeue", "done", "", "found again", 3}, {"job.requeue", "refused", "refused", "", 1}, {"job.delete", "done", "", "listed by mistake", 1}, {"batch.update-report", "done", "", "two were found", 1}} {
+		if n := in.count(`select count(distinct subject) from record.audit_entry where caller <> '' and via = 'machine' and action = $1 and outcome = $2 and detail = $3 and reason = $4 and (subject like 'job/jid%' or subject = $5)`,
+			c.action, c.outcome, c.detail, c.why, id.Aggregate().String()); n != c.things {
+			t.Errorf("%+v: %d entries of the audit", c, n)
+		}
+	}
+	if n := in.count(`select count(*) from record.audit_entry where via = 'machine'`); n != 6 {
+		t.Errorf("%d entries of the audit: that of a dry run or of a list is one too many", n)
+	}
 	in.seen(2, domain.EventBatchFailed) // B7 and B10
 	in.seen(2, domain.EventBatchReported)
 	in.shown()

@@ -86,6 +86,7 @@ func (p *program) moves(m moving) *cobra.Command {
 		}
 		done, err := m.do(ctx, a, choice, o.why, seen)
 		end()
+		d.Note(ctx, "queue."+m.verb, operation.Ending{On: "queue/" + m.queue, Why: o.why, DryRun: o.dryRun, Err: err})
 		if err == nil || done.Looked > 0 {
 			err = errors.Join(show(p, done, views.Moved), err)
 		}

@@ -46,7 +46,7 @@ func (p *program) over(do func(ctx context.Context, d door.Door, args []string) 
 				err = closed
 			}
 		}()
-		return do(ctx, door.Door{Here: a}, args)
+		return do(ctx, door.Door{Here: a, Unnoted: door.Unnoted(p.Err)}, args)
 	})
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
@@ -38,14 +38,14 @@ to their schemas, are listed and stop the rebuild before it begins, unless
 		Args:    cobra.NoArgs,
 		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error {
 			if drop {
-				return tables.DropRebuild(ctx, a, o.DropDependents)
+				return door.Noted(ctx, a, p.Err, "rebuild.drop", "tables", false, tables.DropRebuild(ctx, a, o.DropDependents))
 			}
 			begun := time.Now()
-			done, err := steps(ctx, p, p.stepLines(), func(report func(render.Step)) (tables.Rebuilt, error) {
+			done, err := steps(ctx, p, render.StepLines(p.Err), func(report func(render.Step)) (tables.Rebuilt, error) {
 				o.Progress = func(now tables.RebuildProgress) { report(views.RebuildStep(now)) }
 				return tables.Rebuild(ctx, a, o)
 			})
-			if err != nil {
+			if door.Noted(ctx, a, p.Err, "rebuild", "tables", false, err) != nil {
 				return err
 			}
 			return show(p, done, func(w io.Writer, done tables.Rebuilt) { views.Rebuilt(w, done, time.Since(begun)) })
@@ -61,20 +61,4 @@ to their schemas, are listed and stop the rebuild before it begins, unless
 		c.MarkFlagsMutuallyExclusive("drop", other)
 	}
 	return c
-}
-
-// stepInterval is how often progress is written where no bar is drawn.
-const stepInterval = 5 * time.Second
-
-// stepLines returns a function that writes a line for each new phase, and one now and
-// then.
-func (p *program) stepLines() func(render.Step) {
-	var last time.Time
-	var phase string
-	return func(now render.Step) {
-		if now.Doing != phase || time.Since(last) >= stepInterval {
-			last, phase = time.Now(), now.Doing
-			fmt.Fprintln(p.Err, now)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
@@ -72,7 +73,7 @@ func (r *replaying) run(ctx context.Context, p *program, a *app.App) error {
 	if r.subject != "" {
 		done, err := a.Republish(ctx, sel, r.subject, read)
 		end()
-		if err != nil {
+		if door.Noted(ctx, a, p.Err, "replay", "subject/"+r.subject, false, err) != nil {
 			return err
 		}
 		return show(p, done, writeRepublished)

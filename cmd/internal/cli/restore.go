@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 )
 
@@ -59,7 +60,8 @@ func (p *program) restoring(do func(a *app.App, ctx context.Context, report func
 	c.Args = cobra.NoArgs
 	c.RunE = answer(p, func(ctx context.Context, a *app.App, _ []string) (app.Restored, error) {
 		a.DryRun = dryRun
-		return verifying(ctx, p, func(report func(app.VerifyProgress)) (app.Restored, error) { return do(a, ctx, report) })
+		done, err := verifying(ctx, p, func(report func(app.VerifyProgress)) (app.Restored, error) { return do(a, ctx, report) })
+		return done, door.Noted(ctx, a, p.Err, "restore."+c.Name(), "installation", dryRun, err)
 	}, write)
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/diffs"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/config"
@@ -66,6 +67,9 @@ made. After --repair --yes it is that of a second check.`,
 				o.Progress = report
 				return check(ctx, o)
 			})
+			if repair {
+				_ = door.Noted(ctx, a, p.Err, "verify.repair", "installation", !yes, err) // it is seen below
+			}
 			if err != nil {
 				if o.Deep && v.Last != "" {
 					fmt.Fprintf(p.Err, "all objects up to %s were compared; --from %s continues\n", v.Last, v.Last)

@@ -26,8 +26,8 @@ func (s *Server) form(f *forms.Form) formHandler {
 			}
 			return
 		}
-		ctx = context.WithValue(ctx, keyCaller, known{access.Caller{Name: e.By.Name}, e.By})
-		if err = s.ended(ctx, op, e.On, err); err != nil {
+		ctx = context.WithValue(ctx, keyCaller, &known{caller: access.Caller{Name: e.By.Name}, by: e.By})
+		if err = s.ended(ctx, op, operation.Ending{On: e.On, Err: err}); err != nil {
 			refuse(w, problemOf(err, requestID(ctx)))
 		}
 	}}

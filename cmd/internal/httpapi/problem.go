@@ -105,6 +105,20 @@ func refuse(w http.ResponseWriter, p *Problem) {
 var codes = map[int]app.Kind{http.StatusNotFound: app.NotFound, http.StatusMethodNotAllowed: app.Invalid, http.StatusRequestEntityTooLarge: app.Invalid,
 	http.StatusRequestTimeout: app.Interrupted, http.StatusInternalServerError: app.Failed}
 
+// kindOf returns the kind of a problem that no use case has found.
+func kindOf(status int) app.Kind {
+	kind, found := codes[status]
+	switch {
+	case found:
+		return kind
+	case status >= http.StatusInternalServerError:
+		return app.Failed
+	case status == http.StatusConflict || status == http.StatusLocked:
+		return app.Refused
+	}
+	return app.Invalid
+}
+
 // problems makes the library answer with our problems. It is one setting for the program.
 var problems = sync.OnceFunc(func() {
 	huma.NewError = func(status int, text string, faults ...error) huma.StatusError {
@@ -119,10 +133,7 @@ var problems = sync.OnceFunc(func() {
 				words = append(words, fault.Error())
 			}
 		}
-		code, known := codes[status]
-		if !known {
-			code = app.Invalid
-		}
+		code := kindOf(status)
 		p := &Problem{Title: http.StatusText(status), Status: status, Code: string(code), Exit: app.ExitCodes[code], Detail: strings.Join(words, ": ")}
 		if code == app.Failed {
 			p.Detail = inner[app.Failed]

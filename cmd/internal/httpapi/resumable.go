@@ -16,15 +16,7 @@ func (s *Server) resumable(mux *http.ServeMux) {
 			refuse(w, problemOf(err, requestID(r.Context())))
 		},
 		Reject: func(w http.ResponseWriter, r *http.Request, status int, why string) {
-			code := app.Invalid
-			switch {
-			case status >= http.StatusInternalServerError:
-				code = app.Failed
-			case status == http.StatusConflict || status == http.StatusLocked:
-				code = app.Refused
-			case status == http.StatusNotFound:
-				code = app.NotFound
-			}
+			code := kindOf(status)
 			refuse(w, &Problem{Title: http.StatusText(status), Status: status, Code: string(code), Detail: why, Exit: app.ExitCodes[code],
 				Hint: "HEAD says how many bytes have come; OPTIONS what is served", Request: requestID(r.Context())})
 		}}

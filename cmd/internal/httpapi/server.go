@@ -53,6 +53,7 @@ type Server struct {
 	Certificate, Key string
 
 	body, receive time.Duration // of tests, 0 = bodyTime and receiveTime
+	refusals refusals
 }
 
 // Bounds of a request.
@@ -71,6 +72,7 @@ const (
 type Listener struct {
 	srv *http.Server
 	l   net.Listener
+	of  *Server
 }
 
 // Listen opens the address.
@@ -97,7 +99,7 @@ func (s *Server) listen(ctx context.Context, address string, h http.Handler) (*L
 			return operation.WithStop(context.Background(), stop)
 		}}
 	srv.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
-	return &Listener{l: l, srv: srv}, nil
+	return &Listener{l: l, srv: srv, of: s}, nil
 }
 
 // begun sets the deadlines of a request as soon as its header has come, also of one that the library
@@ -129,6 +131,7 @@ func (l *Listener) Run(ctx context.Context) error {
 	if err := l.srv.Shutdown(stopping); err != nil {
 		_ = l.srv.Close() // a request is still open
 	}
+	l.of.refusals.end()
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -182,6 +185,7 @@ func (s *Server) Handler() http.Handler {
 
 // behind returns the routes behind what holds for every request.
 func (s *Server) behind(mux *http.ServeMux) http.Handler {
+	of := operations()
 	sameOrigin := http.NewCrossOriginProtection() // a page in a browser must not use the password that it has
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun, id, from := time.Now(), uuid.Must(uuid.NewV7()).String(), s.comesFrom(r)
@@ -209,6 +213,9 @@ func (s *Server) behind(mux *http.ServeMux) http.Handler {
 			refuse(sent, problemOf(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
 			return
 		}
+		k := &known{}
+		r = r.WithContext(context.WithValue(ctx, keyCaller, k))
+		defer func() { s.unseen(r, of[route], sent.status) }()
 		s.serve(sent, r, mux, &route)
 	})
 }
@@ -247,11 +254,12 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 			s.unknown(w, r, err)
 			return
 		}
+		k, _ := r.Context().Value(keyCaller).(*known)
+		k.caller, k.by = caller, people.By{Name: caller.Name, Via: via, Address: from}
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // the library would leave out what it cannot read
 			refuse(w, problemOf(&app.Error{Kind: app.Invalid, What: "read the query", Err: err, Hint: "write a percent sign as %25, and other characters as % and two hex digits"}, requestID(r.Context())))
 			return
 		}
-		r = r.WithContext(context.WithValue(r.Context(), keyCaller, known{caller, people.By{Name: caller.Name, Via: via, Address: from}}))
 	}
 	mux.ServeHTTP(w, r)
 }
@@ -300,37 +308,11 @@ func credential(r *http.Request) (c people.Credential) {
 
 // begin returns the call of a request.
 func (s *Server) begin(ctx context.Context, _ *operation.Operation) *operation.Call {
-	k, _ := ctx.Value(keyCaller).(known) // without one nothing is allowed
+	k, _ := ctx.Value(keyCaller).(*known)
+	if k == nil {
+		k = &known{} // nothing is allowed
+	}
 	return &operation.Call{Caller: k.caller, By: k.by, App: &app.App{Open: s.Open, Actor: domain.UserActor(k.caller.Name)}}
-}
-
-// ended notes what was changed or refused, and returns the answer to a request that failed.
-func (s *Server) ended(ctx context.Context, op *operation.Operation, on string, err error) error {
-	request, outcome, detail := requestID(ctx), people.Done, ""
-	var p *Problem
-	if err != nil {
-		p = problemOf(err, request)
-		outcome, detail = people.Refused, p.Code
-		if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
-			outcome = people.Failed
-			s.Log.Error("a request failed", "operation", op.Name, "on", on, "request", request, "error", err)
-		}
-	}
-	if k, _ := ctx.Value(keyCaller).(known); op.Write && (!op.Audits || err != nil) || detail == string(app.Forbidden) {
-		if err := s.People.Note(context.WithoutCancel(ctx), k.by, op.Name, on, outcome, detail, ""); err != nil {
-			s.Log.Error("what a caller did cannot be audited", "operation", op.Name, "on", on, "caller", k.by.Name, "request", request, "error", err)
-		}
-	}
-	if p == nil {
-		return nil
-	}
-	return p
-}
-
-// known is the caller of a request.
-type known struct {
-	caller access.Caller
-	by     people.By
 }
 
 func addressOf(ctx context.Context) string {

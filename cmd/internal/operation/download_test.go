@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -34,8 +35,8 @@ func TestRangeOutsideIsAProblem(t *testing.T) {
 		}, nil
 	})
 	op.Register(api, huma.Operation{OperationID: op.Name, Method: op.Method, Path: op.Path}, Server{
-		Begin: func(context.Context, *Operation) *Call { return &Call{} },
-		Ended: func(_ context.Context, _ *Operation, _ string, err error) error { return err },
+		Begin: func(context.Context, *Operation) *Call { return &Call{App: &app.App{}} },
+		Ended: func(_ context.Context, _ *Operation, e Ending) error { return e.Err },
 	})
 	for _, c := range []struct {
 		asked  string

@@ -75,7 +75,7 @@ type Call struct {
 // request. Ended learns what became of it, and returns the error to answer with, nil = none.
 type Server struct {
 	Begin func(ctx context.Context, op *Operation) *Call
-	Ended func(ctx context.Context, op *Operation, on string, err error) error
+	Ended func(ctx context.Context, op *Operation, e Ending) error
 }
 
 // Register adds the operation to an API.
@@ -123,12 +123,12 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 		o.DefaultStatus = status
 		huma.Register(api, o, func(ctx context.Context, in *I) (*Answer[O], error) {
 			c := call.Begin(ctx, self)
-			on, err := self.allow(ctx, c, in)
+			e := self.allow(ctx, c, in)
 			var out O
-			if err == nil {
-				out, err = do(ctx, c, in)
+			if e.Err == nil {
+				out, e.Err = do(ctx, c, in)
 			}
-			if err := call.Ended(ctx, self, on, err); err != nil {
+			if err := call.Ended(ctx, self, e); err != nil {
 				return nil, err
 			}
 			a := &Answer[O]{Body: out}
@@ -141,42 +141,43 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 
 // allow refuses an input with what is no text and what the caller has no right to, and
 // returns what it is about. What the caller may not even see is not there for it.
-func (op *Operation) allow(ctx context.Context, c *Call, in any) (on string, err error) {
-	if err := op.prepare(c, in); err != nil {
-		return "", err
+func (op *Operation) allow(ctx context.Context, c *Call, in any) (e Ending) {
+	if e.Err = op.prepare(c, in); e.Err != nil {
+		return e
 	}
+	e.Why, e.DryRun = reasonOf(in), c.App.DryRun
+	if e.On, e.Err = op.subject(c, in); e.Err == nil {
+		e.Err = op.permit(ctx, c, in)
+	}
+	return e
+}
+
+// permit refuses what the caller has no right to.
+func (op *Operation) permit(ctx context.Context, c *Call, in any) error {
 	switch op.On {
-	case OnSelf, OnSeen:
-		return "", nil
 	case OnThing:
 		a, err := in.(thing).Thing()
 		if err != nil {
-			return "", err
+			return err
 		}
-		return a.String(), c.allowThing(ctx, op, a)
-	case OnObject:
-		return "object/" + in.(stored).Object(), nil // the use case leaves out what the caller may not see
+		return c.allowThing(ctx, op, a)
 	case OnCollection:
 		name, err := in.(collected).Collection(c)
-		if err != nil {
-			return "", err
+		if err == nil && !c.Caller.May(op.Need, name) {
+			err = forbidden(op, "in the collection "+name)
 		}
-		if !c.Caller.May(op.Need, name) {
-			return "collection/" + name, forbidden(op, "in the collection "+name)
-		}
-		return "collection/" + name, nil
+		return err
 	case OnSome:
 		if c.Caller.FilterFor(op.Need).Empty() {
-			return "installation", forbidden(op, "in any collection")
+			return forbidden(op, "in any collection")
 		}
-		return "installation", nil
 	case OnInstallation:
 		if !c.Caller.May(op.Need, "") {
-			return "installation", forbidden(op, "in all collections")
+			return forbidden(op, "in all collections")
 		}
-		return "installation", nil
+	case OnSelf, OnSeen, OnObject: // of an object the use case leaves out what the caller may not see
 	}
-	panic("operation " + op.Name + " needs a right on nothing") // a fault of the table
+	return nil
 }
 
 // prepare refuses an input with what is no text, and tells the call what the input says of it.

@@ -130,17 +130,20 @@ func queryOperations() []*Operation {
 			return written(r, cmp.Or(in.Format, r.Format, export.FormatText), "", time.Now()), err
 		}),
 	}
-	for _, v := range []verb[domain.QueryID]{
-		{"fail", "End a query that has neither been answered nor failed", queries.Fail},
-		{"send-report", "Mail the report of a query again", queries.SendReport},
-	} {
-		all = append(all, act("query."+v.name, "/v1/queries/{id}/"+v.name, v.summary, func(ctx context.Context, c *Call, in *QueryChange) (app.Changed, error) {
+	change := func(verb, summary string, do func(ctx context.Context, c *Call, id domain.QueryID, why string) (app.Changed, error)) *Operation {
+		return act("query."+verb, "/v1/queries/{id}/"+verb, summary, func(ctx context.Context, c *Call, in *QueryChange) (app.Changed, error) {
 			id, err := in.id()
 			if err != nil {
 				return app.Changed{}, err
 			}
-			return v.do(ctx, c.App, id, in.Why())
-		}))
+			return do(ctx, c, id, in.Why())
+		})
 	}
-	return all
+	again := change("send-report", "Mail the report of a query again", func(ctx context.Context, c *Call, id domain.QueryID, why string) (app.Changed, error) {
+		return queries.SendReport(ctx, c.App, c.By, id, why)
+	})
+	again.Audits = true // with the key of the mail
+	return append(all, change("fail", "End a query that has neither been answered nor failed", func(ctx context.Context, c *Call, id domain.QueryID, why string) (app.Changed, error) {
+		return queries.Fail(ctx, c.App, id, why)
+	}), again)
 }

@@ -43,12 +43,12 @@ func stream[I any](op Operation, do func(ctx context.Context, c *Call, in *I) (s
 	op.register = func(api huma.API, o huma.Operation, call Server) {
 		huma.Register(api, o, func(ctx context.Context, in *I) (*huma.StreamResponse, error) {
 			c := call.Begin(ctx, self)
-			on, err := self.allow(ctx, c, in)
+			e := self.allow(ctx, c, in)
 			var answer send
-			if err == nil {
-				answer, err = do(ctx, c, in)
+			if e.Err == nil {
+				answer, e.Err = do(ctx, c, in)
 			}
-			if err := call.Ended(ctx, self, on, err); err != nil {
+			if err := call.Ended(ctx, self, e); err != nil {
 				return nil, err
 			}
 			return &huma.StreamResponse{Body: func(h huma.Context) {
@@ -59,7 +59,8 @@ func stream[I any](op Operation, do func(ctx context.Context, c *Call, in *I) (s
 				}
 				if err != nil {
 					if r.Context().Err() == nil {
-						_ = call.Ended(ctx, self, on, err) // it is logged there
+						e.Err = err
+						_ = call.Ended(ctx, self, e) // it is logged there
 					}
 					panic(http.ErrAbortHandler)
 				}

@@ -29,19 +29,25 @@ func Named(name string) *Operation {
 }
 
 // Carry carries out an operation in this process, for a user of the machine, who has every
-// right. in is a pointer to the input that the table names.
-func Carry[O any](ctx context.Context, a *app.App, name string, in any) (out O, err error) {
+// right, and audits it. in is a pointer to the input that the table names; unnoted learns why
+// the audit has no entry of it.
+func Carry[O any](ctx context.Context, a *app.App, name string, in any, unnoted func(error)) (out O, err error) {
 	op, by := Named(name), people.Machine(a)
 	c := &Call{App: &app.App{Open: a.Open, Actor: a.Actor}, By: by, machine: true,
 		Caller: access.Caller{Name: by.Name, Rights: []access.Right{{Role: access.Admin, Scope: access.Everywhere}}}}
-	if err := op.prepare(c, in); err != nil {
-		return out, err
+	var e Ending
+	if e.Err = op.prepare(c, in); e.Err == nil {
+		e.Why, e.DryRun = reasonOf(in), c.App.DryRun
+		e.On, _ = op.subject(c, in) // what is no id is refused by the use case
+		var answer any
+		if answer, e.Err = op.carry(ctx, c, in); e.Err == nil {
+			out = answer.(O)
+		}
 	}
-	answer, err := op.carry(ctx, c, in)
-	if err != nil {
-		return out, err
+	if err := Note(ctx, a, op, e); err != nil {
+		unnoted(err)
 	}
-	return answer.(O), nil
+	return out, e.Err
 }
 
 // get returns the row of an operation that reads.

@@ -289,4 +289,16 @@ var frontDoor = []Mutant{{
 	Name: "the id of a part of a command", Why: "a job that was failed to be deleted stays failed when the command is requested again",
 	At: "cmd/internal/app (*App).after", Do: []Op{Always("last")},
 	Package: "cmd/internal/app", Test: "TestDeletionRequestedAgain",
+}, {
+	Name: "the audit of a command of the machine", Why: "the audit does not say what operators did at the machine",
+	At: "cmd/internal/operation (*Operation).Noted", Do: []Op{Expr("op.Write && !op.Audits && !e.DryRun", "false")},
+	Package: "cmd/internal/operation", Test: "TestWhatIsAudited",
+}, {
+	Name: "the audit of what no operation has seen", Why: "requests of a known caller that cannot be read are refused without a trace",
+	At: "cmd/internal/httpapi (*Server).unseen", Do: []Op{Expr("k.ended", "true")},
+	Package: "cmd/internal/httpapi", Test: "TestRefusalsAreAudited",
+}, {
+	Name: "the bound of a caller's refusals in the audit", Why: "a client with a key fills the tables with what it is refused",
+	At: "cmd/internal/httpapi (*refusals).take", Do: []Op{Expr("r.n <= refusalsNoted", "true")},
+	Package: "cmd/internal/httpapi", Test: "TestRefusalsOfOneCallerAreBounded",
 }}

@@ -15,7 +15,7 @@ import (
 
 // SendReport mails the report of a query that has ended once more, as it was first mailed.
 // Nothing about the query changes: who asked for it, and why, is in the audit.
-func SendReport(ctx context.Context, a *app.App, id domain.QueryID, why string) (c app.Changed, err error) {
+func SendReport(ctx context.Context, a *app.App, by people.By, id domain.QueryID, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "send the report of "+string(id))
 	q, err := find(ctx, a, id)
 	if err != nil {
@@ -43,7 +43,7 @@ func SendReport(ctx context.Context, a *app.App, id domain.QueryID, why string) 
 		if n.Reason != nil {
 			outcome, detail = "failed", n.Delivery+": "+n.Reason.Message
 		}
-		return audit.Note(ctx, people.Machine(a), "query.send-report", subject, outcome, detail, strings.TrimSpace(why))
+		return audit.Note(ctx, by, "query.send-report", subject, outcome, detail, strings.TrimSpace(why))
 	})
 	if err == nil && failure != nil {
 		err = &app.Error{Kind: app.Failed, Err: failure, Hint: "resolve it and try again"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
@@ -25,6 +26,7 @@ import (
 type Env struct {
 	// Using returns the work of a command that calls the use cases.
 	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
+	Err   io.Writer
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
@@ -137,11 +139,13 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 		},
 		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
 			var aggregate domain.Aggregate // zero = all
+			on := "tables"
 			for _, arg := range args {
 				aggregate, _ = domain.ParseAggregate(arg) // checked before
+				on = aggregate.String()
 			}
 			done, err := tables.RetryPoison(ctx, a, aggregate)
-			if err != nil {
+			if door.Noted(ctx, a, e.Err, "poison.retry", on, false, err) != nil {
 				return err
 			}
 			page, _ := operation.Whole(done, nil)

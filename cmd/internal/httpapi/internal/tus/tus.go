@@ -52,6 +52,11 @@ var (
 // Table returns the requests that are served.
 func Table() []Route { return []Route{options, begins, looks, appends, cancels} }
 
+// Operation returns the route as an operation.
+func (r Route) Operation() *operation.Operation {
+	return &operation.Operation{Name: r.Name, Method: r.Method, Path: r.Path, Write: r.Write}
+}
+
 // Server is what serves the uploads of an installation.
 type Server struct {
 	// Most is the size in bytes of the largest file that is taken.
@@ -105,6 +110,8 @@ func (s *Server) handle(tusd *handler.UnroutedHandler, route Route, do http.Hand
 		if route != options {
 			x.call = s.Begin(x.ctx, x.operation(route))
 			x.body = operation.Patient(r.Body, http.NewResponseController(w).SetReadDeadline)
+			x.call = s.Begin(x.ctx, route.Operation())
+			x.body = operation.Patient(r.Body, control.SetReadDeadline)
 			r.Body = body{x, r.Body}
 		}
 		if err := drops.CheckUpload(id); err != nil && strings.HasSuffix(route.Path, "{id}") {
@@ -156,14 +163,10 @@ type exchange struct {
 
 func exchangeOf(ctx context.Context) *exchange { return ctx.Value(key{}).(*exchange) }
 
-func (x *exchange) operation(of Route) *operation.Operation {
-	return &operation.Operation{Name: of.Name, Method: of.Method, Path: of.Path, Write: of.Write}
-}
-
 // ended notes what became of something that the request is about, and returns an error if it
 // failed, for tusd.
 func (x *exchange) ended(of Route, on string, err error) error {
-	if err = x.server.Ended(x.ctx, x.operation(of), on, err); err == nil {
+	if err = x.server.Ended(x.ctx, of.Operation(), operation.Ending{On: on, Err: err}); err == nil {
 		return nil
 	}
 	x.err = err
