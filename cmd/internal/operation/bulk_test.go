@@ -1,0 +1,64 @@
+package operation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// The reasons why a command of operators is given to one thing at a time only.
+const (
+	namedOne = "it is about a setting, of which there are a few with names"
+	isFolder = "it is about a file in the drop folder, which is in no table that a filter could select from"
+	isQuery  = "bulk actions are about batches, jobs and files; queries are taken out together with queue park"
+	isMail   = "after a process was killed the next try would send a further mail: each has a key of its own"
+	isBulk   = "it is a bulk action itself"
+	isPlace  = "it is for the one batch whose work has gone: freed too early, more of a user's deposits run than may"
+)
+
+// oneByOne are the commands of operators that are no bulk action, with the reason; a noun
+// stands for all of its commands.
+var oneByOne = map[string]string{
+	"collection": namedOne, "processor": namedOne, "timeouts": namedOne,
+	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
+	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
+	"drop.start": namedOne, "drop.stop": namedOne, "drop.retry": isFolder, "drop.rm": isFolder,
+	"query": isQuery, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk,
+}
+
+// TestCommandsAreBulkActions: a command of operators may be given to all that a filter selects,
+// or has a reason why not.
+func TestCommandsAreBulkActions(t *testing.T) {
+	t.Parallel()
+	all, unused := map[string]bool{}, map[string]bool{}
+	for name := range oneByOne {
+		unused[name] = true
+	}
+	for _, op := range Table() {
+		if !op.Write || op.Need != access.Act {
+			continue
+		}
+		all[op.Name] = true
+		noun, verb, _ := strings.Cut(op.Name, ".")
+		many := slices.ContainsFunc(bulk.Verbs, func(v bulk.Verb) bool { return string(v.Kind) == noun && v.Name == verb })
+		name := op.Name
+		if oneByOne[name] == "" {
+			name = noun
+		}
+		delete(unused, name)
+		if why := oneByOne[name]; many == (why != "") {
+			t.Errorf("%s: a bulk action %v, the reason why not is %q", op.Name, many, why)
+		}
+	}
+	for name := range unused {
+		t.Errorf("%s is no command", name)
+	}
+	for _, v := range bulk.Verbs {
+		if name := string(v.Kind) + "." + v.Name; !all[name] {
+			t.Errorf("%s is no operation", name)
+		}
+	}
+}
