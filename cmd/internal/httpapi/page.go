@@ -101,7 +101,7 @@ func described(of *huma.PathItem, method string) *huma.Operation {
 // describe adds what the description says of a request.
 func (r *pageRequest) describe(doc *huma.OpenAPI, o *huma.Operation) {
 	for _, p := range o.Parameters {
-		r.Parameters = append(r.Parameters, pageParameter{p.Name, p.In, kindOf(p.Schema, p.Required), p.Description})
+		r.Parameters = append(r.Parameters, pageParameter{p.Name, p.In, typeOf(p.Schema, p.Required), p.Description})
 	}
 	if o.RequestBody != nil {
 		r.Bodies = contents(o.RequestBody.Content)
@@ -112,7 +112,7 @@ func (r *pageRequest) describe(doc *huma.OpenAPI, o *huma.Operation) {
 			}
 			for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 				field := s.Properties[name]
-				r.Parameters = append(r.Parameters, pageParameter{name, "body", kindOf(field, slices.Contains(s.Required, name)), field.Description})
+				r.Parameters = append(r.Parameters, pageParameter{name, "body", typeOf(field, slices.Contains(s.Required, name)), field.Description})
 			}
 		}
 	}
@@ -136,14 +136,14 @@ func contents(of map[string]*huma.MediaType) (all []pageContent) {
 // refName returns the name of the schema that s stands for, "" = it is itself one.
 func refName(s *huma.Schema) string { return s.Ref[strings.LastIndexByte(s.Ref, '/')+1:] }
 
-// kindOf says what a value is, and within which bounds.
-func kindOf(s *huma.Schema, required bool) string {
+// typeOf says what a value is, and within which bounds.
+func typeOf(s *huma.Schema, required bool) string {
 	kind := s.Type
 	switch {
 	case s.Ref != "":
 		kind = refName(s)
 	case s.Type == huma.TypeArray && s.Items != nil:
-		kind = "list of " + kindOf(s.Items, false)
+		kind = "list of " + typeOf(s.Items, false)
 	case s.Format != "":
 		kind += ", " + s.Format
 	}

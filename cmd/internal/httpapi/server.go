@@ -53,7 +53,7 @@ type Server struct {
 	Certificate, Key string
 
 	body, receive time.Duration // of tests, 0 = bodyTime and receiveTime
-	refusals refusals
+	refusals      refusals
 }
 
 // Bounds of a request.

@@ -108,10 +108,8 @@ func (s *Server) handle(tusd *handler.UnroutedHandler, route Route, do http.Hand
 		x := &exchange{server: s, route: route, header: r.Header, method: r.Method, answer: w.Header()}
 		x.ctx = r.Context()
 		if route != options {
-			x.call = s.Begin(x.ctx, x.operation(route))
-			x.body = operation.Patient(r.Body, http.NewResponseController(w).SetReadDeadline)
 			x.call = s.Begin(x.ctx, route.Operation())
-			x.body = operation.Patient(r.Body, control.SetReadDeadline)
+			x.body = operation.Patient(r.Body, http.NewResponseController(w).SetReadDeadline)
 			r.Body = body{x, r.Body}
 		}
 		if err := drops.CheckUpload(id); err != nil && strings.HasSuffix(route.Path, "{id}") {
