@@ -62,10 +62,10 @@ func (n *QueueUnlimit) Subject() string { return "queue/" + n.Name + "/" + n.Bod
 func (n *ProcessorName) Subject() string { return "processor/" + n.Name + "/" + n.Processor }
 
 // Subject implements about.
-func (n *ProfileName) Subject() string { return "profile/" + n.Name }
+func (p *ProfileName) Subject() string { return "profile/" + p.Name }
 
 // Subject implements about.
-func (n *QueryID) Subject() string { return "query/" + n.ID }
+func (q *QueryID) Subject() string { return "query/" + q.ID }
 
 // Subject implements about.
 func (n *UploadID) Subject() string { return "upload/" + n.ID }
