@@ -1029,82 +1029,46 @@ type ReportFailureReason struct {
 	LastMessage string `json:"last_message"`
 }
 
-// One row per file: what it is, where it stands, how it went, and who must act.
 type ReportFile struct {
-	// Identity of the file.
-	RawFileHash string `json:"raw_file_hash"`
-	// Path within its source; of a file of a job its name.
-	Path string `json:"path"`
-	// Its job; empty = none.
-	JobID string `json:"job_id"`
-	// Its batch; empty = none.
-	BatchID string `json:"batch_id"`
-	// State of the file.
-	Status string `json:"status"`
-	// Collection; empty = unknown.
-	Collection string `json:"collection"`
-	// Profile; empty = unknown.
-	ProfileName string `json:"profile_name"`
-	// Who deposited it; empty = unknown.
-	Submitter string `json:"submitter"`
-	// Identifier of the object of its job; empty = unknown.
-	PrimaryIdentifier string `json:"primary_identifier"`
-	// Dataset; empty = none.
-	Dataset string `json:"dataset"`
-	// Group within the dataset; empty = none.
-	GroupName string `json:"group_name"`
-	// Server of the URL; empty = unknown.
-	Host string `json:"host"`
-	// Where it is fetched, without the query; empty = unknown.
-	Url string `json:"url"`
-	// Where it comes from: the id of a job, or the URL of a listing.
-	Source string `json:"source"`
-	// Bytes, 0 = unknown.
-	Size int64 `json:"size"`
-	// SHA-256 of its content, in hex; empty = not downloaded.
-	Sha256 string `json:"sha256"`
-	// Time of modification at the source; null = unknown.
-	SourceModified *time.Time `json:"source_modified"`
-	// Downloads begun since its discovery, or since it was reopened.
-	DownloadAttempts int64 `json:"download_attempts"`
-	// Processings begun since its discovery, or since it was reopened.
-	ProcessingAttempts int64 `json:"processing_attempts"`
-	// When it became known.
-	DiscoveredAt time.Time `json:"discovered_at"`
-	// When it entered its state.
-	StatusSince time.Time `json:"status_since"`
-	// When its last download began; null = none yet.
-	DownloadStartedAt *time.Time `json:"download_started_at"`
-	// When its last processing began; null = none yet.
+	RawFileHash         string     `json:"raw_file_hash"`
+	Path                string     `json:"path"`
+	JobID               string     `json:"job_id"`
+	BatchID             string     `json:"batch_id"`
+	Status              string     `json:"status"`
+	Collection          string     `json:"collection"`
+	ProfileName         string     `json:"profile_name"`
+	Submitter           string     `json:"submitter"`
+	PrimaryIdentifier   string     `json:"primary_identifier"`
+	Dataset             string     `json:"dataset"`
+	GroupName           string     `json:"group_name"`
+	Host                string     `json:"host"`
+	Url                 string     `json:"url"`
+	Source              string     `json:"source"`
+	Size                int64      `json:"size"`
+	Sha256              string     `json:"sha256"`
+	SourceModified      *time.Time `json:"source_modified"`
+	DownloadAttempts    int64      `json:"download_attempts"`
+	ProcessingAttempts  int64      `json:"processing_attempts"`
+	DiscoveredAt        time.Time  `json:"discovered_at"`
+	StatusSince         time.Time  `json:"status_since"`
+	DownloadStartedAt   *time.Time `json:"download_started_at"`
 	ProcessingStartedAt *time.Time `json:"processing_started_at"`
-	// Class of the reason of its last event; null = none.
-	ReasonClass *string `json:"reason_class"`
-	// Code of that reason.
-	ReasonCode *string `json:"reason_code"`
-	// Sentence of that reason.
-	ReasonMessage *string `json:"reason_message"`
-	// How many attempts failed.
-	Failures int64 `json:"failures"`
-	// How many of them were given back.
-	Uncounted int64 `json:"uncounted"`
-	// When an attempt first failed; null = never.
-	FirstFailedAt time.Time `json:"first_failed_at"`
-	// Class of the first failure.
-	FirstClass string `json:"first_class"`
-	// Code of the first failure.
-	FirstCode string `json:"first_code"`
-	// Sentence of the first failure.
-	FirstMessage string `json:"first_message"`
-	// When an attempt last failed; null = never.
-	LastFailedAt time.Time `json:"last_failed_at"`
-	// Class of the last failure.
-	LastClass string `json:"last_class"`
-	// Code of the last failure.
-	LastCode string `json:"last_code"`
-	// Sentence of the last failure.
-	LastMessage string `json:"last_message"`
-	// Who must act now: depositor, operator, service (it goes on by itself) or none.
-	WhoActs string `json:"who_acts"`
+	ReasonClass         *string    `json:"reason_class"`
+	ReasonCode          *string    `json:"reason_code"`
+	ReasonMessage       *string    `json:"reason_message"`
+	Failures            int64      `json:"failures"`
+	Uncounted           int64      `json:"uncounted"`
+	FirstFailedAt       time.Time  `json:"first_failed_at"`
+	FirstClass          string     `json:"first_class"`
+	FirstCode           string     `json:"first_code"`
+	FirstMessage        string     `json:"first_message"`
+	LastFailedAt        time.Time  `json:"last_failed_at"`
+	LastClass           string     `json:"last_class"`
+	LastCode            string     `json:"last_code"`
+	LastMessage         string     `json:"last_message"`
+	WhoActs             string     `json:"who_acts"`
+	// Version of the object that its job stored; null until then, and for files without a job.
+	ObjectVersion *int64 `json:"object_version"`
 }
 
 // One row per change of a file's state, with its name: what happened to it, how long each state took, and why.
