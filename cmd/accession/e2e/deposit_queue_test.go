@@ -30,7 +30,7 @@ func TestDepositQueueSettings(t *testing.T) {
 	in.says(0, words("queue prohibit all ben,carl --reason tests"), "prohibited=ben,carl,eve")
 	in.says(0, words("queue allow query ben --reason tests"), "prohibited=carl,eve")
 	in.says(0, words("queue limit metadata ana,a.b --concurrency 0 --reason broken"), "metadata-ana is concurrency=0 now, was unset", "metadata-a%2Eb is concurrency=0 now")
-	in.with("postgres=postgres://nobody@127.0.0.1:1/none").says(0, words("queue unlimit metadata a.b --reason mended"),
+	in.with("postgres=postgres://none@127.0.0.1:1/none").says(0, words("queue unlimit metadata a.b --reason mended"),
 		"metadata-a%2Eb is unset now, was concurrency=0", "the audit has no entry of this: ")
 	if n := in.count(`select count(*) from record.audit_entry where via = 'machine' and action like 'queue.%limit' and subject in ('queue/metadata/ana', 'queue/metadata/a.b') and outcome = 'done' and reason in ('broken', 'mended')`); n != 2 {
 		t.Errorf("%d entries of the audit of the limits, want one for each of two users", n)

@@ -243,7 +243,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 		return d.ask("", "POST", "/v1/sessions", "", "X-Forwarded-For: "+address, "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 	}
 	for i := range 10 {
-		signIn("203.0.113.5", fmt.Sprint("nobody", i), "wrong").is(d, 401, app.Unauthenticated)
+		signIn("203.0.113.5", fmt.Sprint("unknown", i), "wrong").is(d, 401, app.Unauthenticated)
 	}
 	if a := signIn("203.0.113.5", "ana", "correct horse battery").is(d, 429, app.Full); a.header.Get("Retry-After") == "" || !strings.HasPrefix(a.header.Get("RateLimit-Policy"), `"sign-in"`) {
 		t.Errorf("%v", a.header)

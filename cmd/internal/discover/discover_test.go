@@ -143,7 +143,7 @@ func TestBounds(t *testing.T) {
 	large := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<html><title>Index of /</title><pre>")
-		for i := 0; ; i++ { // until nobody reads on
+		for i := 0; ; i++ { // until the client has gone
 			if _, err := fmt.Fprint(w, row(fmt.Sprintf("f%07d", i), "1")); err != nil {
 				return
 			}

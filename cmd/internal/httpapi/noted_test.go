@@ -46,7 +46,7 @@ func (a *auditor) taken() (all []string) {
 }
 
 // TestRefusalsAreAudited: so is every request of a known caller that is refused, wherever
-// that is found out, and every change that fails; not what nobody known has asked for, and no
+// that is found out, and every change that fails; not what an unknown caller has asked for, and no
 // reading that fails.
 func TestRefusalsAreAudited(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 		{"POST", "/v1/queues/maps/pause?dry_run=true", "ana", `{"reason":"too many"}`, nil, 403, "ana|queue.pause|queue/maps|refused|forbidden|too many"},
 		{"POST", "/v1/queues/maps/pause", "ana", `{"reason":"too many"}`, everywhere, 500, "ana|queue.pause||failed|failed|"}, // there are no servers
 		{"GET", "/v1/queues", "ana", "", everywhere, 500, ""},
-		{"GET", "/v1/nothing", "ana", "", nil, 404, ""}, // nobody is asked who calls
+		{"GET", "/v1/nothing", "ana", "", nil, 404, ""}, // who calls is not asked
 		{"PUT", "/v1/batches", "ana", "", nil, 405, ""},
 		{"GET", "/v1/batches", "eve", "", nil, 401, ""},
 		{"POST", "/v1/queues/maps/pause", "", "{}", nil, 401, ""},
