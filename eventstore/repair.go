@@ -14,7 +14,7 @@ func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Obser
 	if err != nil && !m.DryRun { // in a dry run the batch is perhaps not repaired yet
 		return domain.Recorded{}, err
 	}
-	dec, err := domain.DecideJob(want, domain.RepairJob{Repaired: repaired}, domain.Facts{})
+	dec, err := domain.DecideJob(want, domain.RepairJob{Repaired: repaired}, domain.Facts{Collection: h.Collection(want.Configuration.ProfileName)})
 	if err != nil {
 		return domain.Recorded{}, err
 	}
@@ -26,7 +26,7 @@ func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Obser
 // RepairBatch is like RepairJob, for a batch. The rows that have their jobs are part of
 // want.
 func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed Observed, repaired []domain.Repaired, m Meta) (domain.Recorded, error) {
-	dec, err := domain.DecideBatch(want, domain.RepairBatch{Repaired: repaired}, domain.Facts{})
+	dec, err := domain.DecideBatch(want, domain.RepairBatch{Repaired: repaired}, domain.Facts{Collection: h.Collection(want.Submission.ProfileName)})
 	if err != nil {
 		return domain.Recorded{}, err
 	}

@@ -123,6 +123,9 @@ func TestHistoryOfEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds[r.Type]++
+		if collection, profile, ok := belongsTo(r); ok && (collection == "" || profile == "") {
+			t.Errorf("%s names the collection %q and the profile %q", r.ID(), collection, profile)
+		}
 	}
 	elsewhere := []domain.EventType{domain.EventJobWaiting, domain.EventFileProcessingFailed, domain.EventFileAbandoned, domain.EventFileSkipped, domain.EventSettingRestored,
 		domain.EventQueryFailed}
@@ -134,6 +137,19 @@ func TestHistoryOfEverything(t *testing.T) {
 	if *recordAs != "" {
 		in.record(filepath.Join("..", "..", "internal", "app", "testdata", "history", *recordAs+".jsonl.gz"))
 	}
+}
+
+// belongsTo returns the collection and the profile that an event of a batch, a job or a file
+// names.
+func belongsTo(r domain.Recorded) (collection, profile string, ok bool) {
+	if m, ok := domain.MoveOfBatch(r.Data); ok {
+		return m.Collection, m.Profile, true
+	}
+	if m, ok := domain.MoveOfJob(r.Data); ok {
+		return m.Collection, m.Profile, true
+	}
+	m, ok := domain.MoveOfFile(r.Data)
+	return m.Collection, m.Profile, ok
 }
 
 // asksInTurn lets a query be parked, wait again, and be answered.

@@ -2,6 +2,10 @@ package main
 
 // truth: what is compared, found, mended and removed.
 var truth = []Mutant{{
+	Name: "the collection of an event that says that a job was repaired", Why: "who reads the events of one collection does not learn of it",
+	At: "eventstore (*Handler).RepairJob", Do: []Op{Expr("h.Collection(want.Configuration.ProfileName)", `""`)},
+	Package: e2e, Test: "TestHistoryOfEverything",
+}, {
 	Name: "what others have built on the tables", Why: "a rebuild drops their views with the old tables", Was: true,
 	At: "projections/rebuild (*rebuild).checkDependents", Do: []Op{Skip("DependentsError")},
 	Package: "projections", Test: "TestDependents",
