@@ -94,6 +94,7 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 
 setup-test:
 	@deploy/setup/install.sh test
+	@deploy/setup/webservers.sh bin/web
 
 unit: ## tests that need no servers
 	@$(GOTEST) $$(go list ./... | grep -vE '$(NEED_SERVERS)')
@@ -132,7 +133,7 @@ statements: ## count hand-written statements and lines of each package, without 
 bench: export ACCESSION_BENCH_FINISHED := $(or $(ACCESSION_BENCH_FINISHED),$(FINISHED))
 bench: export ZOOKEEPER_HEAP := $(HEAP)
 bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions] [FINISHED=0,1000000 HEAP='6 GiB']
-	@deploy/setup/nginx.sh bin/nginx
+	@deploy/setup/webservers.sh bin/web
 	@$(WITH_STACK) go test -p 1 -count=1 -timeout 90m -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 soak: setup-test build ## faults and power cuts for long, with figures at the end (docs/testing.md): make soak SOAK_TIME=10m [RUN=TestSoakFaults]

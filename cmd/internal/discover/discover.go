@@ -193,8 +193,11 @@ func (r Rules) leaveOut(f File) Rule {
 		name = path.Base(name)
 	}
 	smallest := f.Size
-	if f.Rounded {
-		smallest = f.Size / 2 // 1K may be 512 bytes
+	switch {
+	case f.Rounded && f.Size <= 1<<10: // lighttpd writes 0.1K for one byte
+		smallest = 0
+	case f.Rounded:
+		smallest = f.Size / 2 // 2K may be 1025 bytes
 	}
 	switch matches, _ := path.Match(r.Pattern, name); {
 	case r.Pattern != "" && !matches:

@@ -15,8 +15,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // Errors of Parse; what it returns wraps one of them, or is an error of reading.
@@ -186,10 +186,10 @@ func unusable(name string) string {
 		return "names a directory above"
 	case strings.ContainsAny(name, `/\`):
 		return "has a slash in a name"
-	case !utf8.ValidString(name):
-		return "its name is not UTF-8"
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }):
-		return "has a control character in its name"
+	}
+	if err := text.Check(name); err != nil {
+		what, _, _ := strings.Cut(err.Error(), ";") // the remedy is not the reader's
+		return "its name " + what
 	}
 	return ""
 }

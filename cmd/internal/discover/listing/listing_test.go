@@ -171,7 +171,7 @@ func TestLinksThatAreLeftOut(t *testing.T) {
 		"%2e%2e%2fx":                            "a slash in a name",
 		"a%5cb":                                 "a slash in a name",
 		"a%00b":                                 "control character",
-		"a%e2%80%aeb":                           "control character",
+		"a%e2%80%aeb":                           "bidirectional control",
 		"%ff":                                   "not UTF-8",
 		"a%zz":                                  "no URL",
 		"x?version=1":                           "a query",
