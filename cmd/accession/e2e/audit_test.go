@@ -303,6 +303,49 @@ func TestServeAudits(t *testing.T) {
 	waitFor(t, "the missing file to be found", func() bool { return in.count("select count(*) from record.corrupt_file where key = $1", key) == 1 })
 }
 
+// The auditor makes rows again that the inventory lacks, as they were, and says so in the
+// history of maintenance; nothing as long as a server is an older copy.
+// Shows: P13
+func TestAuditorRestoresTheInventory(t *testing.T) {
+	t.Parallel()
+	in, job, object := newStored(t)
+	a, err := in.wired.Auditor(in.ctx())
+	in.must(err)
+	a.Interval, a.Rate = time.Millisecond, 0
+	pass := func() {
+		t.Helper()
+		waitFor(t, "a pass of the auditor", func() bool {
+			done, err := a.Once(in.ctx())
+			in.must(err)
+			return done
+		})
+	}
+	whole := in.inventory()
+	in.exec(`with f as (delete from record.object_file where primary_identifier = $2), l as (delete from record.local_id where primary_identifier = $2),
+		i as (delete from record.identifier where job_id = $1), v as (delete from record.object_version where job_id = $1) select from record.object`, job, object)
+	in.exec("delete from record.object where primary_identifier = $1", object)
+	less := in.inventory()
+	z := in.raw()
+	next := z.get("/ids/jid")
+	z.set("/ids/jid", "1")
+	pass()
+	if in.inventory() != less {
+		t.Error("rows were made again beside an older copy of the tree")
+	}
+	z.set("/ids/jid", next)
+	pass()
+	if after := in.inventory(); after != whole {
+		t.Fatalf("the inventory was\n%s\nand is\n%s", whole, after)
+	}
+	repaired := in.first(domain.EventSettingRepaired, func(domain.Recorded) bool { return true })
+	if d := repaired.Data.(*domain.SettingRepaired); repaired.Actor != "daemon/auditor" || len(d.Repaired) == 0 {
+		t.Errorf("the history says %s %+v", repaired.Actor, d)
+	}
+	if v := in.audited(true); len(v.Findings) > 0 {
+		t.Errorf("after it\n%s", findings(v.Findings))
+	}
+}
+
 // The auditor finds what is corrupt, gives its file up in the history, and finds that a
 // sound copy was put back; an interrupted pass is continued.
 // Shows: P13

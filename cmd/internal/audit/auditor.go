@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -19,16 +21,20 @@ import (
 // the records. One process audits at a time; a pass that was interrupted is continued
 // with the object it was at. A file that is missing or changed is noted in the records,
 // and once its job is completed its history says that it is given up (F16 and F15). If a
-// sound copy is put back, its history says that too (O2, F11 and F12). The auditor changes neither the store nor the inventory.
+// sound copy is put back, its history says that too (O2, F11 and F12). Rows that the inventory
+// lacks are made again. The auditor changes neither the store nor rows that are there.
 type Auditor struct {
 	Config
-	Files    *files.Handler
+	Files *files.Handler
+	// Restore makes rows of the inventory again that are missing. It returns an error if a
+	// server was put back to an older copy: then nothing is made again.
+	Restore  func(ctx context.Context, missing []consistency.Finding) error
 	Interval time.Duration // from the end of a pass to the begin of the next, 0 = no passes
 	Log      *slog.Logger
 }
 
-// actor writes the events of the auditor.
-const actor = "daemon/auditor"
+// Actor writes the events of the auditor.
+const Actor = "daemon/auditor"
 
 // look is how often an auditor looks whether it is time.
 const look = time.Minute
@@ -84,11 +90,15 @@ func (a *Auditor) pass(ctx context.Context, pass *record.AuditPass) error {
 	c.size = auditAPage
 	var corrupt corruptFiles
 	c.corrupt = corrupt.add
-	before := *pass
+	before, seen := *pass, 0
 	c.paged = func(ctx context.Context, page []*version) error {
 		if err := a.settle(ctx, page, corrupt.take()); err != nil {
 			return err
 		}
+		if err := a.restore(ctx, c.report.Findings[seen:]); err != nil {
+			return err
+		}
+		seen = len(c.report.Findings)
 		pass.Position = c.report.Last
 		pass.Objects, pass.Files = before.Objects+int64(c.report.Versions), before.Files+c.files.Load()
 		pass.Bytes, pass.Findings = before.Bytes+c.read.Load(), before.Findings+int64(len(c.report.Findings))
@@ -174,11 +184,31 @@ func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []record.
 	return err
 }
 
+// missingRows are the findings that say that the inventory lacks something.
+var missingRows = []domain.Code{consistency.VersionUnrecorded, consistency.IdentifierMissing, consistency.LocalIDMissing}
+
+// restore makes again what the inventory lacks, from storage manifests whose SHA-256 is that
+// in the log. What cannot be made again is left for a person; the pass goes on.
+func (a *Auditor) restore(ctx context.Context, found []consistency.Finding) error {
+	missing := slices.DeleteFunc(slices.Clone(found), func(f consistency.Finding) bool {
+		return f.Severity != consistency.Repairable || !slices.Contains(missingRows, f.Code)
+	})
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := a.Restore(ctx, missing); err != nil {
+		a.Log.Error("what the inventory lacks is not made again", "findings", len(missing), "first", missing[0].Subject, "error", err)
+		return ctx.Err()
+	}
+	a.Log.Warn("what the inventory lacked was made again", "findings", len(missing), "first", missing[0].Subject)
+	return nil
+}
+
 // takeBack notes that a file which was corrupt is sound again. The history is written
 // before the note, so that an auditor that dies in between repeats the rest.
 func (a *Auditor) takeBack(ctx context.Context, c record.Corrupt) error {
 	a.Log.Info("what was corrupt is sound again", "key", c.Key, "job", c.Job)
-	if err := a.file(ctx, c, domain.RestoreOutput{Worker: actor, Key: c.Key}); err != nil {
+	if err := a.file(ctx, c, domain.RestoreOutput{Worker: Actor, Key: c.Key}); err != nil {
 		return err
 	}
 	return a.Records.SettleCorrupt(ctx, c, record.CorruptSound)
@@ -190,7 +220,7 @@ func (a *Auditor) file(ctx context.Context, c record.Corrupt, cmd domain.FileCom
 	if store.FileKind(c.Kind) != store.KindProducer {
 		return nil
 	}
-	_, err := a.Files.File(ctx, domain.HashFile(string(c.Job), c.Name), cmd, eventstore.Meta{Actor: actor})
+	_, err := a.Files.File(ctx, domain.HashFile(string(c.Job), c.Name), cmd, eventstore.Meta{Actor: Actor})
 	var refused *domain.Refused
 	if errors.As(err, &refused) {
 		return nil

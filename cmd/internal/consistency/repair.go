@@ -90,6 +90,22 @@ func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []F
 	return all, nil
 }
 
+// RepairRows is Repair for findings about rows of the records, of which the live state has
+// no part.
+func RepairRows(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Meta) error {
+	r := repairer{&checker{Config: cfg}, h, o}
+	for part := range slices.Chunk(findings, maxStrays) {
+		out, err := r.strays(ctx, part)
+		if err == nil && out.NotRepaired != "" {
+			err = errors.New(out.NotRepaired)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // acceptance is 1 for the repairs that take an older copy as it is.
 func acceptance(code domain.Code) int {
 	if code == RecordsOlder || code == StoreOlder {

@@ -21,6 +21,23 @@ func (in *Installation) Auditor(ctx context.Context) (*audit.Auditor, error) {
 	if err := openAll(ctx, into(&log, in.Log), into(&files, in.FileHandler), into(&records, in.Records), into(&at, in.allStores), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &audit.Auditor{Files: files, Interval: in.cfg.AuditInterval, Log: in.log.With("role", "auditor"),
+	return &audit.Auditor{Files: files, Restore: in.restoreRows, Interval: in.cfg.AuditInterval, Log: in.log.With("role", "auditor"),
 		Config: audit.Config{Servers: consistency.Config{Log: log}, Records: records, Stores: at, Profiles: profiles, Rate: int64(in.cfg.AuditRate)}}, nil
+}
+
+// restoreRows makes missing rows of the inventory again, as `verify --repair` does, unless a
+// server was put back to an older copy since the process has opened it.
+func (in *Installation) restoreRows(ctx context.Context, missing []consistency.Finding) error {
+	if err := in.compareCopies(ctx); err != nil {
+		return err
+	}
+	h, err := in.Handler(ctx)
+	if err != nil {
+		return err
+	}
+	live, err := in.Inspect(ctx)
+	if err != nil {
+		return err
+	}
+	return consistency.RepairRows(ctx, consistency.Config{Live: live}, h, missing, eventstore.Meta{Actor: audit.Actor})
 }

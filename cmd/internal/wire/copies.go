@@ -18,33 +18,36 @@ func (in *Installation) checkCopies(ctx context.Context) error {
 	if in.restoring { // which is the remedy
 		return nil
 	}
-	_, err := in.copies.get(ctx, func(ctx context.Context) (none struct{}, err error) {
-		live, err := in.Inspect(ctx)
-		if err != nil {
-			return none, err
-		}
-		o := consistency.Opening{Live: live}
-		if o.HighWater, err = in.HighWater(ctx); err != nil {
-			return none, err
-		}
-		var known *app.Error
-		log, logErr := in.Log(ctx)
-		if logErr == nil {
-			o.Log = log
-		} else if !errors.As(logErr, &known) || known.Kind != app.Unavailable {
-			return none, logErr
-		}
-		if _, err := in.Pool(ctx); err == nil {
-			o.Used = in.usedIDs
-		} else if logErr != nil {
-			return none, failed("open the live state", logErr, "neither the log nor the tables answer, and one of them must say whether the live state in ZooKeeper is the right one")
-		}
-		if err := in.checkContinuity(ctx); err != nil {
-			return none, err
-		}
-		return none, older(o.Check(ctx))
-	})
+	_, err := in.copies.get(ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, in.compareCopies(ctx) })
 	return err
+}
+
+// compareCopies is checkCopies, each time anew.
+func (in *Installation) compareCopies(ctx context.Context) error {
+	live, err := in.Inspect(ctx)
+	if err != nil {
+		return err
+	}
+	o := consistency.Opening{Live: live}
+	if o.HighWater, err = in.HighWater(ctx); err != nil {
+		return err
+	}
+	var known *app.Error
+	log, logErr := in.Log(ctx)
+	if logErr == nil {
+		o.Log = log
+	} else if !errors.As(logErr, &known) || known.Kind != app.Unavailable {
+		return logErr
+	}
+	if _, err := in.Pool(ctx); err == nil {
+		o.Used = in.usedIDs
+	} else if logErr != nil {
+		return failed("open the live state", logErr, "neither the log nor the tables answer, and one of them must say whether the live state in ZooKeeper is the right one")
+	}
+	if err := in.checkContinuity(ctx); err != nil {
+		return err
+	}
+	return older(o.Check(ctx))
 }
 
 // usedIDs returns the highest ids that the tables and the records have, "" = none; tables

@@ -2,6 +2,14 @@ package main
 
 // truth: what is compared, found, mended and removed.
 var truth = []Mutant{{
+	Name: "the comparison of the servers before the auditor repairs", Why: "an older copy of a server is made the truth at night",
+	At: "cmd/internal/wire (*Installation).restoreRows", Do: []Op{Expr("in.compareCopies(ctx)", "error(nil)")},
+	Package: e2e, Test: "TestAuditorRestoresTheInventory",
+}, {
+	Name: "rows that the inventory lacks", Why: "what is stored is not found until a person repairs",
+	At: "cmd/internal/audit (*Auditor).restore", Do: []Op{Expr("len(missing) == 0", "true")},
+	Package: e2e, Test: "TestAuditorRestoresTheInventory",
+}, {
 	Name: "the collection of an event that says that a job was repaired", Why: "who reads the events of one collection does not learn of it",
 	At: "eventstore (*Handler).RepairJob", Do: []Op{Expr("h.Collection(want.Configuration.ProfileName)", `""`)},
 	Package: e2e, Test: "TestHistoryOfEverything",
