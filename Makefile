@@ -40,8 +40,8 @@ RUN   ?= .
 TIME  ?= 30s
 BENCH ?= .
 SOAK_TIME ?= 10m
-FINISHED ?= 0,10000,100000
-HEAP  ?= 2 GiB
+FINISHED ?= 0,100000,1000000
+HEAP  ?= 6 GiB
 
 # Two packages at a time: at most two end-to-end tests run at once on two cores.
 GOTEST     := go test -p 2 -count=1 -timeout 45m
@@ -132,7 +132,7 @@ statements: ## count hand-written statements and lines of each package, without 
 
 bench: export ACCESSION_BENCH_FINISHED := $(or $(ACCESSION_BENCH_FINISHED),$(FINISHED))
 bench: export ZOOKEEPER_HEAP := $(HEAP)
-bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions] [FINISHED=0,1000000 HEAP='6 GiB']
+bench: setup build ## all benchmarks, one package at a time: make bench [BENCH=Transitions] [FINISHED=0,10000 HEAP='2 GiB']
 	@deploy/setup/webservers.sh bin/web
 	@$(WITH_STACK) go test -p 1 -count=1 -timeout 90m -run '^$$' -bench '$(BENCH)' -benchmem ./...
 

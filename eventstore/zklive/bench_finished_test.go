@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,11 +22,11 @@ import (
 // run. Meanwhile the batches are watched and the load is measured as in a service.
 //
 // ACCESSION_BENCH_FINISHED says beside how many, in ascending order. 100,000 take 0.3 GB
-// of ZooKeeper's heap, so 1,000,000 need a larger one than the private server has.
+// of ZooKeeper's heap, so that 1,000,000 need a larger one than the private server has by itself.
 func BenchmarkFinished(b *testing.B) {
-	const live, jobsOfBatch = 2_000, 10
+	const jobsOfBatch = 10
 	var counts []int
-	for text := range strings.SplitSeq(cmp.Or(os.Getenv("ACCESSION_BENCH_FINISHED"), "0,10000,100000"), ",") {
+	for text := range strings.SplitSeq(cmp.Or(os.Getenv("ACCESSION_BENCH_FINISHED"), "0,100000,1000000"), ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n%jobsOfBatch != 0 || len(counts) > 0 && n <= counts[len(counts)-1] {
 			b.Fatalf("ACCESSION_BENCH_FINISHED: %q is not an ascending list of multiples of %d", text, jobsOfBatch)
@@ -35,17 +34,17 @@ func BenchmarkFinished(b *testing.B) {
 		counts = append(counts, n)
 	}
 	s := benchStore(b, zklive.Config{GroupCommit: true})
-	fill(b, s, live)
+	f := toAndFro{workers: 64, jobs: 32}
+	fill(b, s, f.workers*f.jobs)
 	beside(b, s)
 	have, empty := 0, 0.0
-	var made atomic.Int64
 	for _, finished := range counts {
 		if err := s.FillFinished(b.Context(), int64(1_000_000+have/jobsOfBatch), (finished-have)/jobsOfBatch, jobsOfBatch); err != nil {
 			b.Fatal(err)
 		}
 		have = finished
 		b.Run(fmt.Sprintf("finished=%d", finished), func(b *testing.B) {
-			rate := reprioritise(b, s, live, &made)
+			rate := f.rate(b, s)
 			if finished == 0 {
 				empty = rate
 			}
@@ -58,20 +57,26 @@ func BenchmarkFinished(b *testing.B) {
 	removedAfter(b, s.Above()) // other benchmarks use the same server
 }
 
-// reprioritise changes the priorities of the first jobs in turn, each time round to
-// another one, and returns how many changes a second were made.
-func reprioritise(b *testing.B, s *zklive.Store, jobs int64, made *atomic.Int64) float64 {
+// toAndFro holds jobs, and releases them again, from several workers that have jobs of
+// their own. done is how many transitions each has made.
+type toAndFro struct{ workers, jobs, done int }
+
+// rate returns how many transitions a second are made, at least b.N in all.
+func (f *toAndFro) rate(b *testing.B, s *zklive.Store) float64 {
 	b.Helper()
-	const workers = 64
 	h, o := handlerOf(s), eventstore.Meta{Actor: "bench"}
-	end := made.Load() + int64(b.N)
+	why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeHeldByOperator, Message: "a bench"}
+	each := (b.N + f.workers - 1) / f.workers
 	g, ctx := errgroup.WithContext(b.Context())
 	b.ResetTimer()
-	for range workers {
+	for worker := range f.workers {
 		g.Go(func() error {
-			for n := made.Add(1); n <= end; n = made.Add(1) {
-				_, err := h.Job(ctx, domain.NewJobID(1+n%jobs), domain.ReprioritiseJob{Priority: 6 + int(n/jobs%2)}, o)
-				if err != nil {
+			for n := f.done; n < f.done+each; n++ {
+				var cmd domain.JobCommand = domain.HoldJob{Reason: why}
+				if n/f.jobs%2 == 1 {
+					cmd = domain.ReleaseJob{}
+				}
+				if _, err := h.Job(ctx, domain.NewJobID(int64(1+worker*f.jobs+n%f.jobs)), cmd, o); err != nil {
 					return err
 				}
 			}
@@ -81,7 +86,8 @@ func reprioritise(b *testing.B, s *zklive.Store, jobs int64, made *atomic.Int64)
 	if err := g.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	return float64(b.N) / b.Elapsed().Seconds()
+	f.done += each
+	return float64(each*f.workers) / b.Elapsed().Seconds()
 }
 
 // beside does what a service does all the time beside its work.

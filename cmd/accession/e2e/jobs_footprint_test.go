@@ -72,7 +72,7 @@ func (r taken) more(before taken, heap int) string {
 // jobsLeaveNothing lets so many batches of so many jobs end, five at a time, after some that
 // make the process warm, and compares what it takes. Pools of buffers may take this much
 // more of the heap. Most of a job is waiting for disks: many workers wait side by side.
-func jobsLeaveNothing(t *testing.T, program string, warm, batches, rows, pools int) (now taken) {
+func jobsLeaveNothing(t testing.TB, program string, warm, batches, rows, pools int) (now taken) {
 	t.Helper()
 	const together = 5 // as many of one user run
 	in := newForProcesses(t, "attempts: 3", "listen_ops=127.0.0.1:0", "ops_pprof=true", "zookeeper_session_timeout=10s", "outbox_grace=500ms",
@@ -129,4 +129,15 @@ func TestJobsLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	jobsLeaveNothing(t, program, 5, 20, 100, 2<<20)
+}
+
+// BenchmarkJobsLeaveNothing measures the heap of a process with all roles at rest after
+// twenty thousand jobs, which stay in ZooKeeper.
+func BenchmarkJobsLeaveNothing(b *testing.B) {
+	for range b.N {
+		now := jobsLeaveNothing(b, "", 5, 200, 100, 1<<30) // how much more it takes is not tested here
+		b.ReportMetric(float64(now.heap)/(1<<20), "heap-MiB")
+		b.ReportMetric(float64(now.goroutines), "goroutines")
+		b.ReportMetric(float64(now.files), "open-files")
+	}
 }
