@@ -42,12 +42,17 @@ func manyFiles(n int) http.Handler {
 // by number and bytes.
 func TestJobOfTenThousandFiles(t *testing.T) {
 	t.Parallel()
-	const files = 10_000
-	in := newInstallation(t)
+	newInstallation(t).jobOfFiles(10_000)
+}
+
+// jobOfFiles lets a job of so many files go all the way through.
+func (in *installation) jobOfFiles(files int) {
+	t := in.t
+	t.Helper()
 	in.serveInProcess()
 	base := webServer(t, manyFiles(files))
 	id := in.submit(app.Deposit{Payload: base + "/object.checkm", Type: domain.TypeObjectManifest, Title: "many files"})
-	end, err := in.app.Watch(in.ctx(), id, 0, func(app.Event, app.Progress) {})
+	end, err := in.app.Watch(t.Context(), id, 0, func(app.Event, app.Progress) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +73,7 @@ func TestJobOfTenThousandFiles(t *testing.T) {
 		f.BytesDownloaded != c.BytesDownloaded || f.BytesProcessed != c.BytesListed || f.GivenUp+f.Skipped != 0 {
 		t.Errorf("the watch says %+v, the tables %+v", f, c)
 	}
-	if c := job.FileCounts; c.FilesListed != files || c.FilesProcessed != files || c.BytesListed == 0 || c.BytesDownloaded != c.BytesListed {
+	if c := job.FileCounts; c.FilesListed != int64(files) || c.FilesProcessed != int64(files) || c.BytesListed == 0 || c.BytesDownloaded != c.BytesListed {
 		t.Errorf("%+v", c)
 	}
 }
