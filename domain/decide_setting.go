@@ -1,7 +1,6 @@
 package domain
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,7 +9,7 @@ import (
 // DecideHold decides to set (h not nil) or release (h nil) a hold or pause.
 func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 	if err := CheckHoldName(s.Kind, s.Name); err != nil {
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), Code: CodeBadName, Message: err.Error()}
+		return s.refuse(CodeBadName, err.Error())
 	}
 	if (s.Hold == nil) == (h == nil) {
 		state := "on hold"
@@ -22,8 +21,7 @@ func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 		} else {
 			state = "already " + state
 		}
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: state, Code: CodeNoChange,
-			Message: string(s.Kind) + " " + s.Name + " is " + state}
+		return s.refuse(CodeNoChange, string(s.Kind)+" "+s.Name+" is "+state)
 	}
 	to := s
 	to.Hold = h
@@ -33,77 +31,56 @@ func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 // DecideTimeouts decides to set the timeouts that t names; the others stay as they are.
 // The decision needs a reason, because it changes when running attempts end.
 func DecideTimeouts(s Setting, t Timeouts, why string) (Decision, error) {
-	refused := func(code Code, message string) (Decision, error) {
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
-	}
 	if err := CheckHoldName(s.Kind, s.Name); err != nil {
-		return refused(CodeBadName, err.Error())
+		return s.refuse(CodeBadName, err.Error())
 	}
 	if err := t.Check(); err != nil {
-		return refused(CodeBadLimits, oneLine(err))
+		return s.refuse(CodeBadLimits, oneLine(err))
 	}
 	if strings.TrimSpace(why) == "" {
-		return refused(CodeReasonMissing, "a change of timeouts needs a reason")
+		return s.refuse(CodeReasonMissing, "a change of timeouts needs a reason")
 	}
 	t = t.Over(s.Timeouts)
 	if s.Timeouts == nil && t == (Timeouts{}) || s.Timeouts != nil && t == *s.Timeouts {
-		return refused(CodeNoChange, "the timeouts are set so already")
+		return s.refuse(CodeNoChange, "the timeouts are set so already")
 	}
 	to := s
 	to.Timeouts = &t
 	return changeSetting(s, to, why), nil
 }
 
-// DecideQueueSetting decides to give a setting of a deposit queue another value; without
-// anything that is set it is removed. The decision needs a reason, because it changes who
-// is served.
-func DecideQueueSetting(s Setting, to SettingValue, why string) (Decision, error) {
-	refused := func(code Code, message string) (Decision, error) {
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
-	}
-	if !s.Kind.OfQueue() {
-		return refused(CodeBadName, string(s.Kind)+" is not a kind of setting of the deposit queues")
+// DecideSetting decides to give a setting of a deposit queue, a profile, a dataset or a
+// discovery another value; without anything that is set it is removed. The decision needs a
+// reason, because it changes who is served, or what deposits may do.
+func DecideSetting(s Setting, to SettingValue, why string) (Decision, error) {
+	if !s.Kind.OfQueue() && !s.Kind.InDirectory() {
+		return s.refuse(CodeBadName, string(s.Kind)+" is not a kind of setting that is set so")
 	}
 	if err := CheckHoldName(s.Kind, s.Name); err != nil {
-		return refused(CodeBadName, oneLine(err))
+		return s.refuse(CodeBadName, oneLine(err))
 	}
-	to, err := NormaliseQueueSetting(s.Kind, s.Name, to)
+	to, err := NormaliseSetting(s.Kind, s.Name, to)
 	if err != nil {
-		return refused(CodeBadLimits, oneLine(err))
+		return s.refuse(CodeBadLimits, oneLine(err))
 	}
 	if strings.TrimSpace(why) == "" {
-		return refused(CodeReasonMissing, "a change of the deposit queues needs a reason")
+		return s.refuse(CodeReasonMissing, "a change of a "+string(s.Kind)+" needs a reason")
 	}
 	if reflect.DeepEqual(to, s.SettingValue) {
 		how := " is set so already"
 		if s.Value() == nil {
 			how = " is not set"
 		}
-		return refused(CodeNoChange, string(s.Kind)+" "+s.Name+how)
+		return s.refuse(CodeNoChange, string(s.Kind)+" "+s.Name+how)
 	}
 	after := s
 	after.SettingValue = to
 	return changeSetting(s, after, why), nil
 }
 
-// DecideProfile decides to give a profile the content of a version, or with nil that of its
-// file again. The decision needs a reason, because it changes what deposits may do.
-func DecideProfile(s Setting, to *Profile, why string) (Decision, error) {
-	refused := func(code Code, message string) (Decision, error) {
-		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
-	}
-	if err := errors.Join(CheckHoldName(SettingProfile, s.Name), to.Check()); err != nil {
-		return refused(CodeBadName, oneLine(err))
-	}
-	if strings.TrimSpace(why) == "" {
-		return refused(CodeReasonMissing, "a change of a profile needs a reason")
-	}
-	if reflect.DeepEqual(to, s.Profile) {
-		return refused(CodeNoChange, "the profile "+s.Name+" is set so already")
-	}
-	after := s
-	after.Profile = to
-	return changeSetting(s, after, why), nil
+// refuse returns the answer to a change that the rules do not allow.
+func (s Setting) refuse(code Code, message string) (Decision, error) {
+	return Decision{}, &Refused{Aggregate: s.Aggregate(), State: s.Status(), Code: code, Message: message}
 }
 
 // changeSetting is the event that leads from one value of a setting to another.

@@ -71,9 +71,13 @@ func CheckProcessorName(name string) error {
 	return nil
 }
 
-// NormaliseQueueSetting returns the value of a setting of a deposit queue as it is stored:
-// users sorted and each once, and nothing where nothing is set. It names every fault.
-func NormaliseQueueSetting(kind HoldKind, name string, v SettingValue) (to SettingValue, err error) {
+// NormaliseSetting returns the value of a setting as it is stored: users sorted and each
+// once, and nothing where nothing is set. It names every fault.
+func NormaliseSetting(kind HoldKind, name string, v SettingValue) (to SettingValue, err error) {
+	if kind.InDirectory() {
+		v = SettingValue{Profile: v.Profile, Dataset: v.Dataset, Discovery: v.Discovery}
+		return v, errors.Join(v.Profile.Check(), v.Dataset.Check(), v.Discovery.Check())
+	}
 	queue, of, err := SplitQueueName(kind, name)
 	if err != nil {
 		return to, err

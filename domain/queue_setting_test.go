@@ -72,7 +72,7 @@ func TestQueueSettingsThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := domain.DecideQueueSetting(c.s, c.to, c.why)
+			_, err := domain.DecideSetting(c.s, c.to, c.why)
 			refusal(t, err, c.code)
 		})
 	}
@@ -116,14 +116,14 @@ func TestQueueSettings(t *testing.T) {
 		s := domain.Setting{Kind: kind, Name: name}
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
 			drawn := queueValue(t, kind)
-			to, err := domain.NormaliseQueueSetting(kind, name, drawn)
+			to, err := domain.NormaliseSetting(kind, name, drawn)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := domain.NormaliseQueueSetting(kind, name, to); err != nil || !reflect.DeepEqual(again, to) {
+			if again, err := domain.NormaliseSetting(kind, name, to); err != nil || !reflect.DeepEqual(again, to) {
 				t.Fatalf("%+v is cleaned again as %+v, %v", to, again, err)
 			}
-			dec, err := domain.DecideQueueSetting(s, drawn, "why")
+			dec, err := domain.DecideSetting(s, drawn, "why")
 			if same := reflect.DeepEqual(to, s.SettingValue); same != (err != nil) {
 				t.Fatalf("from %+v to %+v: %v", s.SettingValue, to, err)
 			} else if same {

@@ -29,6 +29,19 @@ const TimeoutsFiles = "files"
 // of its file; the name is that of the profile.
 const SettingProfile HoldKind = "profile"
 
+// The kinds of the settings of open directories, which are polled for files: a dataset is
+// what the files belong to, a discovery which directory is polled.
+const (
+	SettingDataset   HoldKind = "dataset"
+	SettingDiscovery HoldKind = "discovery"
+)
+
+// InDirectory reports whether the settings of the kind are in a directory of their own in the
+// live state, under their names.
+func (k HoldKind) InDirectory() bool {
+	return k == SettingProfile || k == SettingDataset || k == SettingDiscovery
+}
+
 // Stops reports whether a setting of the kind stops something, so that what is claimed
 // depends on it.
 func (k HoldKind) Stops() bool { return k == HoldCollection || k == HoldQueue }
@@ -56,6 +69,8 @@ type SettingValue struct {
 	UserLimit    *UserLimit    `json:"user_limit,omitempty"`
 	Processor    *Processor    `json:"processor,omitempty"`
 	Profile      *Profile      `json:"profile,omitempty"`
+	Dataset      *Dataset      `json:"dataset,omitempty"`
+	Discovery    *Discovery    `json:"discovery,omitempty"`
 }
 
 // The values of settings that are more than a [Hold].
@@ -70,6 +85,10 @@ type (
 	Processor = setting.Processor
 	// Profile names the content that a profile was given.
 	Profile = setting.Profile
+	// Dataset says what becomes of the files of a dataset.
+	Dataset = setting.Dataset
+	// Discovery says which open directory is polled.
+	Discovery = setting.Discovery
 )
 
 // SettingKind describes a kind of settings.
@@ -88,6 +107,8 @@ var SettingKinds = []SettingKind{
 	{SettingUserLimit, "user_limit", "What is set of the limits of a user in a deposit queue; its name is QUEUE-USER, the user encoded."},
 	{SettingProcessor, "processor", "What a processor of a deposit queue asks for; its name is QUEUE-NAME."},
 	{SettingProfile, "profile", "Which content a profile has in place of its file, by version and SHA-256. The content is in the table record.profile."},
+	{SettingDataset, "dataset", "What becomes of the files of a dataset: their collection, profile and groups."},
+	{SettingDiscovery, "discovery", "Which open directory is polled for files of a dataset, how often, and which of its files count."},
 }
 
 // Value returns the value of the setting, nil = it is not set.
@@ -135,8 +156,8 @@ func CheckHoldName(kind HoldKind, name string) error {
 	if kind == SettingTimeouts && name != TimeoutsFiles {
 		return errors.New("the timeouts are one setting, " + TimeoutsFiles + ", not " + name)
 	}
-	if kind == SettingProfile {
-		return setting.CheckProfileName(name)
+	if kind.InDirectory() {
+		return setting.CheckName(string(kind), name)
 	}
 	if kind.OfQueue() {
 		_, _, err := SplitQueueName(kind, name)

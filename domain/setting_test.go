@@ -135,7 +135,7 @@ func TestProfileSettings(t *testing.T) {
 	}
 	s := domain.Setting{Kind: domain.SettingProfile, Name: "maps"}
 	for i, to := range []*domain.Profile{is("0a"), is("0b"), nil, is("0a")} {
-		dec, err := domain.DecideProfile(s, to, "larger maps")
+		dec, err := domain.DecideSetting(s, domain.SettingValue{Profile: to}, "larger maps")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,16 +147,47 @@ func TestProfileSettings(t *testing.T) {
 		if s, err = domain.EvolveSetting(s, e); err != nil || !reflect.DeepEqual(s.Profile, to) {
 			t.Fatalf("%+v, %v", s, err)
 		}
-		if _, err := domain.DecideProfile(s, to, "again"); err == nil {
+		if _, err := domain.DecideSetting(s, domain.SettingValue{Profile: to}, "again"); err == nil {
 			t.Error("a change that changes nothing is decided")
 		} else {
 			refusal(t, err, domain.CodeNoChange)
 		}
 	}
-	_, err := domain.DecideProfile(s, is("0c"), " ")
+	_, err := domain.DecideSetting(s, domain.SettingValue{Profile: is("0c")}, " ")
 	refusal(t, err, domain.CodeReasonMissing)
-	for name, to := range map[string]*domain.Profile{"maps": {Version: "x"}, "Maps": is("0c"), "a/b": is("0c"), "": nil} {
-		_, err := domain.DecideProfile(domain.Setting{Kind: domain.SettingProfile, Name: name}, to, "why")
+	_, err = domain.DecideSetting(s, domain.SettingValue{Profile: &domain.Profile{Version: "x"}}, "why")
+	refusal(t, err, domain.CodeBadLimits)
+	for name, to := range map[string]*domain.Profile{"Maps": is("0c"), "a/b": is("0c"), "": nil} {
+		_, err := domain.DecideSetting(domain.Setting{Kind: domain.SettingProfile, Name: name}, domain.SettingValue{Profile: to}, "why")
 		refusal(t, err, domain.CodeBadName)
 	}
+}
+
+// TestDirectorySettings: datasets and discoveries are set as a whole, with a reason, and what is
+// wrong with them is refused.
+func TestDirectorySettings(t *testing.T) {
+	t.Parallel()
+	nights := domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps"}}
+	poll := domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300}}
+	for kind, to := range map[domain.HoldKind]domain.SettingValue{domain.SettingDataset: nights, domain.SettingDiscovery: poll} {
+		s := domain.Setting{Kind: kind, Name: "nights"}
+		dec, err := domain.DecideSetting(s, to, "they begin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := recorded(dec.Events[0])
+		if s, err = domain.EvolveSetting(s, e); err != nil || !reflect.DeepEqual(s.SettingValue, to) || e.Aggregate.ID != string(kind)+":nights" || s.Status() != "set" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		_, err = domain.DecideSetting(s, to, "again")
+		refusal(t, err, domain.CodeNoChange)
+		_, err = domain.DecideSetting(s, domain.SettingValue{}, "")
+		refusal(t, err, domain.CodeReasonMissing)
+	}
+	_, err := domain.DecideSetting(domain.Setting{Kind: domain.SettingDiscovery, Name: "nights"}, domain.SettingValue{Discovery: &domain.Discovery{}}, "why")
+	refusal(t, err, domain.CodeBadLimits)
+	_, err = domain.DecideSetting(domain.Setting{Kind: domain.SettingDataset, Name: "a:b"}, nights, "why")
+	refusal(t, err, domain.CodeBadName)
+	_, err = domain.DecideSetting(domain.Setting{Kind: domain.HoldCollection, Name: "maps"}, domain.SettingValue{}, "why")
+	refusal(t, err, domain.CodeBadName)
 }

@@ -60,7 +60,7 @@ func TestLimitOfSynchronousDeposits(t *testing.T) {
 	t.Parallel()
 	for n, faults := range map[int]bool{0: false, 7: false, -1: true} {
 		for _, queue := range domain.DepositQueues {
-			to, err := domain.NormaliseQueueSetting(domain.SettingDepositQueue, queue, domain.SettingValue{DepositQueue: &domain.DepositQueue{Synchronous: &n}})
+			to, err := domain.NormaliseSetting(domain.SettingDepositQueue, queue, domain.SettingValue{DepositQueue: &domain.DepositQueue{Synchronous: &n}})
 			if wrong := faults || queue == fair.QueueQuery; (err != nil) != wrong || !wrong && (to.DepositQueue == nil || *to.DepositQueue.Synchronous != n) {
 				t.Errorf("%d of %s: %+v (%v)", n, queue, to.DepositQueue, err)
 			}

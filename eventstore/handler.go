@@ -237,11 +237,11 @@ func (h *Handler) Timeouts(ctx context.Context, t domain.Timeouts, why string, m
 	return h.changeSetting(ctx, "set", domain.SettingTimeouts, domain.TimeoutsFiles, func(s domain.Setting) (domain.Decision, error) { return domain.DecideTimeouts(s, t, why) }, m)
 }
 
-// QueueSetting changes a setting of a deposit queue to the value that edit returns for the
-// present one. It must not modify its argument.
+// QueueSetting changes a setting of a deposit queue, a dataset or a discovery to the value that
+// edit returns for the present one. It must not modify its argument.
 func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name string, edit func(domain.SettingValue) domain.SettingValue, why string, m Meta) (Result[domain.Setting], error) {
 	return h.changeSetting(ctx, "set", kind, name, func(s domain.Setting) (domain.Decision, error) {
-		return domain.DecideQueueSetting(s, edit(s.SettingValue), why)
+		return domain.DecideSetting(s, edit(s.SettingValue), why)
 	}, m)
 }
 
@@ -257,7 +257,7 @@ func (h *Handler) Profile(ctx context.Context, name string, to *domain.Profile, 
 		case now != among:
 			return domain.Decision{}, &Error{Op: "set", Aggregate: s.Aggregate(), Err: ErrOtherProfiles}
 		}
-		return domain.DecideProfile(s, to, why)
+		return domain.DecideSetting(s, domain.SettingValue{Profile: to}, why)
 	}, m)
 }
 

@@ -57,6 +57,7 @@ func history(t testing.TB, seed uint64, n int) *world {
 	w.timeouts()
 	w.queueSettings()
 	w.profiles()
+	w.directories()
 	now := w.now
 	w.deposits(900)
 	w.queries()
@@ -237,8 +238,25 @@ func (w *world) profiles() {
 			if !c.set {
 				p = nil
 			}
-			return domain.DecideProfile(s, p, "because")
+			return domain.DecideSetting(s, domain.SettingValue{Profile: p}, "because")
 		})
+	}
+}
+
+// directories sets a dataset and two discoveries, changes one, and removes the other.
+func (w *world) directories() {
+	for _, c := range []struct {
+		kind domain.HoldKind
+		name string
+		to   domain.SettingValue
+	}{
+		{domain.SettingDataset, "nights", domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps", GroupPattern: "^([0-9]+)"}}},
+		{domain.SettingDiscovery, "nights", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300, NewerThan: w.now.UTC().Truncate(time.Millisecond)}}},
+		{domain.SettingDiscovery, "days", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/day/", Dataset: "nights", EverySeconds: 300}}},
+		{domain.SettingDiscovery, "nights", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300, Paused: true}}},
+		{domain.SettingDiscovery, "days", domain.SettingValue{}},
+	} {
+		w.change(c.kind, c.name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideSetting(s, c.to, "because") })
 	}
 }
 
@@ -255,7 +273,7 @@ func (w *world) queueSettings() {
 		{domain.SettingProcessor, "query-films", domain.SettingValue{Processor: &domain.Processor{Users: []string{"a.b"}, MaxSize: 9}}},
 		{domain.SettingUserLimit, domain.UserLimitName("query", "a.b"), domain.SettingValue{}},
 	} {
-		w.change(c.kind, c.name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideQueueSetting(s, c.to, "because") })
+		w.change(c.kind, c.name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideSetting(s, c.to, "because") })
 	}
 }
 

@@ -14,17 +14,17 @@ type Profile struct {
 }
 
 const (
-	// maxProfile bounds the name of a profile, in bytes.
-	maxProfile = 64
+	// maxName bounds the name of a profile, a dataset or a discovery, in bytes.
+	maxName = 64
 	// digits is the length of a SHA-256 in hexadecimal, and minDigits of the shortest version.
 	digits, minDigits = 64, 12
 )
 
-// CheckProfileName refuses what cannot be the name of a profile.
-func CheckProfileName(name string) error {
+// CheckName refuses what cannot be the name of a profile, a dataset or a discovery.
+func CheckName(of, name string) error {
 	plain := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '_' || r == '-' }
-	if name == "" || len(name) > maxProfile || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) || strings.ContainsAny(name[:1], "_-") {
-		return fmt.Errorf("%q is not the name of a profile: use 1 to %d of a–z, 0–9, _ and -, the first a letter or digit", name, maxProfile)
+	if name == "" || len(name) > maxName || strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) || strings.ContainsAny(name[:1], "_-") {
+		return fmt.Errorf("%q is not the name of a %s: use 1 to %d of a–z, 0–9, _ and -, the first a letter or digit", name, of, maxName)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func TestNamesOfProfiles(t *testing.T) {
 		"maps": true, "0-maps_b": true, strings.Repeat("a", 64): true,
 		"": false, "-maps": false, "_maps": false, "Maps": false, "a/b": false, "a:b": false, "ä": false, "a\n": false, "..": false, strings.Repeat("a", 65): false,
 	} {
-		if err := setting.CheckProfileName(name); (err == nil) != good {
+		if err := setting.CheckName("profile", name); (err == nil) != good {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated(), gathered(), polled()}
 }
 
 // keyed returns the samples of the eleventh generation with idempotency keys of queries.
@@ -239,4 +239,32 @@ func partOf[M any](data domain.EventData) *M {
 		}
 	}
 	return nil
+}
+
+// gathered returns the samples of the thirteenth generation, in which datasets are set.
+func gathered() []domain.Recorded {
+	return setting(domain.SettingDataset, "nights", "larger maps",
+		domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps"}},
+		domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "large", GroupPattern: "^([0-9]{8})_", ByVersion: true}})
+}
+
+// polled returns the samples of the fourteenth generation, in which discoveries are set.
+func polled() []domain.Recorded {
+	one := domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300}
+	two := one
+	two.Group, two.Pattern, two.Recursive, two.MaxSize, two.Paused = "2026", "*.fits", true, 1<<30, true
+	two.NewerThan = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return setting(domain.SettingDiscovery, "nights", "they begin", domain.SettingValue{Discovery: &one}, domain.SettingValue{Discovery: &two})
+}
+
+// setting returns the samples with a change of a setting.
+func setting(kind domain.HoldKind, name, why string, previous, value domain.SettingValue) []domain.Recorded {
+	all := dated()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.SettingChanged); ok {
+			all[i].Aggregate = domain.SettingAggregate(kind, name)
+			*d = domain.SettingChanged{Kind: kind, Name: name, From: "set", To: "set", Why: why, Previous: &previous, Value: &value}
+		}
+	}
+	return all
 }

@@ -209,7 +209,7 @@ func TestSchemas(t *testing.T) {
 func TestSettingSchemas(t *testing.T) {
 	t.Parallel()
 	generation := map[domain.HoldKind]int{domain.HoldCollection: 3, domain.HoldQueue: 3, domain.SettingTimeouts: 4,
-		domain.SettingDepositQueue: 6, domain.SettingUserLimit: 7, domain.SettingProcessor: 8, domain.SettingProfile: 11}
+		domain.SettingDepositQueue: 6, domain.SettingUserLimit: 7, domain.SettingProcessor: 8, domain.SettingProfile: 11, domain.SettingDataset: 13, domain.SettingDiscovery: 14}
 	for _, k := range domain.SettingKinds {
 		s, err := settingSchema(k)
 		if err != nil {

@@ -159,7 +159,7 @@ func testProfiles(t *testing.T, env Env) {
 	// Both were compared with the same profiles, and one of them comes first.
 	among := now()
 	films := must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.SettingProfile, "films"))
-	dec := must[domain.Decision](k)(domain.DecideProfile(films.State, is("0d"), "new"))
+	dec := must[domain.Decision](k)(domain.DecideSetting(films.State, domain.SettingValue{Profile: is("0d")}, "new"))
 	r := domain.Recorded{Event: dec.Events[0], CommandID: k.Handler.NewID()}
 	after := must[domain.Setting](k)(domain.EvolveSetting(films.State, r))
 	must[eventstore.Result[domain.Setting]](k)(other.Handler.Profile(t.Context(), "boats", is("0e"), "faster", among, Operator()))

@@ -111,7 +111,7 @@ func testQueueSettingEvents(t *testing.T, env Env) {
 	k.SetQueue(domain.SettingUserLimit, name, domain.SettingValue{UserLimit: &domain.UserLimit{Allocation: &three}})
 	stale := must[eventstore.Loaded[domain.Setting]](k)(k.Store.Setting(t.Context(), domain.SettingUserLimit, name))
 	k.SetQueue(domain.SettingUserLimit, name, domain.SettingValue{})
-	dec := must[domain.Decision](k)(domain.DecideQueueSetting(stale.State, domain.SettingValue{}, "late"))
+	dec := must[domain.Decision](k)(domain.DecideSetting(stale.State, domain.SettingValue{}, "late"))
 	r := domain.Recorded{Event: dec.Events[0], CommandID: k.Handler.NewID()}
 	after := must[domain.Setting](k)(domain.EvolveSetting(stale.State, r))
 	k.unchanged(eventstore.ErrConflict, k.commit(eventstore.Change{Token: stale.Token, Events: []domain.Recorded{r},

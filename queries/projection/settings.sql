@@ -18,3 +18,7 @@ on conflict (kind, name) do update set
     download_seconds = excluded.download_seconds, processing_seconds = excluded.processing_seconds,
     value = excluded.value
 where setting.version < excluded.version;
+
+-- name: SettingsOfKind :many
+-- What is set of a kind of settings, by name.
+select * from accession.setting where kind = @kind::text and status = 'set' order by name;

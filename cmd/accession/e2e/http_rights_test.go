@@ -30,7 +30,7 @@ func (o owned) of(path string) string {
 		return o.file
 	case strings.Contains(path, "/collections/{"):
 		return o.collection
-	case path == "/v1/profiles/{name}":
+	case path == "/v1/profiles/{name}", strings.HasPrefix(path, "/v1/datasets/{"), strings.HasPrefix(path, "/v1/discoveries/{"):
 		return o.profile
 	}
 	return ""
@@ -78,6 +78,9 @@ var requests = map[string]struct{ query, body string }{
 	"intake.close":       {"dry_run=true", `{"message":"until 18:00","reason":"to try it"}`},
 	"intake.open":        {"dry_run=true", `{"user":"eve","reason":"to try it"}`},
 	"discover.look":      {"profile=PROFILE&url=DIRECTORY", ""},
+	"dataset.add":        {"", `{"profile":"PROFILE","reason":"to try it"}`},
+	"dataset.set":        {"", `{"group_pattern":"^([0-9]+)","reason":"to try it"}`},
+	"discover.add":       {"", `{"dataset":"PROFILE","url":"https://data.example.org/","reason":"to try it"}`},
 }
 
 // nameOf returns the queue or user that an operation's path names.
@@ -106,6 +109,10 @@ func TestRightsOverHTTP(t *testing.T) {
 	}
 	stop()
 	in.serveInProcess(run.RoleRelay, run.RoleProjector) // what is accepted waits
+	for _, name := range []string{"test", "rocks"} {
+		in.says(0, []string{"dataset", "add", name, "--profile", name, "--reason", "to try it"}, name)
+		in.says(0, []string{"discover", "add", "https://data.example.org/", "--dataset", name, "--reason", "to try it"}, name)
+	}
 	d := in.door()
 	callers := []string{"cy", "ana depositor/rocks", "ana depositor/test", "bob reader/test depositor/rocks"}
 	for _, role := range access.Roles {
@@ -205,6 +212,9 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 		return changed[:2]
 	case operation.OnCollection:
 		may := acts
+		if op.Need == access.See {
+			may = sees && (!mine || in("reader") || acts)
+		}
 		if op.Need == access.Deposit {
 			may = in("depositor") || admin
 		}

@@ -122,7 +122,7 @@ func addProcessor(all map[string]fairsettings.Values, item string) error {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		faults = append(faults, setCriterion(&p, key, values.Get(key)))
 	}
-	normal, err := domain.NormaliseQueueSetting(domain.SettingProcessor, name, domain.SettingValue{Processor: &p})
+	normal, err := domain.NormaliseSetting(domain.SettingProcessor, name, domain.SettingValue{Processor: &p})
 	if err = errors.Join(append(faults, err)...); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

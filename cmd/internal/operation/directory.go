@@ -21,8 +21,8 @@ type DirectoryLook struct {
 }
 
 // Collection implements collected.
-func (d *DirectoryLook) Collection(c *Call) (string, error) {
-	return (&ProfileName{Name: d.Profile}).Collection(c)
+func (d *DirectoryLook) Collection(ctx context.Context, c *Call) (string, error) {
+	return (&ProfileName{Name: d.Profile}).Collection(ctx, c)
 }
 
 func directoryOperations() []*Operation {

@@ -131,7 +131,7 @@ type CollectionName struct {
 }
 
 // Collection implements collected.
-func (n *CollectionName) Collection(*Call) (string, error) { return n.Name, nil }
+func (n *CollectionName) Collection(context.Context, *Call) (string, error) { return n.Name, nil }
 
 // QueueName names a queue.
 type QueueName struct {

@@ -47,6 +47,8 @@ var lackReasons = map[string]map[string]string{
 	"processor.ls":  {"": isSetting},
 	"profile.ls":    {"": isSetting},
 	"intake.show":   {"": isSetting},
+	"dataset.ls":    {"": isSetting},
+	"discover.ls":   {"": isSetting},
 	"report.ls":     {"": isSetting},
 }
 

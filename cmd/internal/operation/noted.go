@@ -74,7 +74,7 @@ func (n *UploadID) Subject() string { return "upload/" + n.ID }
 func (n *BulkID) Subject() string { return "bulk/" + n.ID }
 
 // subject returns what an input is about, "" = nothing of the installation.
-func (op *Operation) subject(c *Call, in any) (string, error) {
+func (op *Operation) subject(ctx context.Context, c *Call, in any) (string, error) {
 	switch op.On {
 	case OnSelf, OnSeen:
 		if n, ok := in.(about); ok {
@@ -90,7 +90,7 @@ func (op *Operation) subject(c *Call, in any) (string, error) {
 	case OnObject:
 		return "object/" + in.(stored).Object(), nil
 	case OnCollection:
-		name, err := in.(collected).Collection(c)
+		name, err := in.(collected).Collection(ctx, c)
 		if err != nil {
 			return "", err
 		}

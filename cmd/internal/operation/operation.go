@@ -93,7 +93,7 @@ type stored interface {
 
 // collected is an input that names a collection, or something that belongs to one.
 type collected interface {
-	Collection(c *Call) (string, error)
+	Collection(ctx context.Context, c *Call) (string, error)
 }
 
 // Answer is what an operation answers with.
@@ -146,7 +146,7 @@ func (op *Operation) allow(ctx context.Context, c *Call, in any) (e Ending) {
 		return e
 	}
 	e.Why, e.DryRun = reasonOf(in), c.App.DryRun
-	if e.On, e.Err = op.subject(c, in); e.Err == nil {
+	if e.On, e.Err = op.subject(ctx, c, in); e.Err == nil {
 		e.Err = op.permit(ctx, c, in)
 	}
 	return e
@@ -162,7 +162,7 @@ func (op *Operation) permit(ctx context.Context, c *Call, in any) error {
 		}
 		return c.allowThing(ctx, op, a)
 	case OnCollection:
-		name, err := in.(collected).Collection(c)
+		name, err := in.(collected).Collection(ctx, c)
 		if err == nil && !c.Caller.May(op.Need, name) {
 			err = forbidden(op, "in the collection "+name)
 		}

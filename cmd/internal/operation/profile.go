@@ -25,8 +25,13 @@ type ProfileName struct {
 
 // Collection implements collected. A profile that does not exist is that of no collection for
 // those who may not act everywhere.
-func (p *ProfileName) Collection(c *Call) (string, error) {
-	name, err := c.collectionOf(p.Name)
+func (p *ProfileName) Collection(_ context.Context, c *Call) (string, error) {
+	return c.unlessMissing(c.collectionOf(p.Name))
+}
+
+// unlessMissing returns no collection in place of an error of kind NotFound, for those who may
+// not act everywhere.
+func (c *Call) unlessMissing(name string, err error) (string, error) {
 	if known, ok := errors.AsType[*app.Error](err); ok && known.Kind == app.NotFound && !c.Caller.May(access.Act, "") {
 		return "", nil
 	}

@@ -40,7 +40,9 @@ type About struct {
 }
 
 // Collection implements collected.
-func (s *Submission) Collection(c *Call) (string, error) { return s.Body.collection(c) }
+func (s *Submission) Collection(_ context.Context, c *Call) (string, error) {
+	return s.Body.collection(c)
+}
 
 func (s *Submission) prepare(op *Operation, c *Call) error { return s.command(op, c, "") }
 

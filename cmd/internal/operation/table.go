@@ -12,7 +12,7 @@ import (
 // Table returns every operation, each once.
 func Table() []*Operation {
 	var all []*Operation
-	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), eventStreams(), collections(), queueOperations(), depositQueueOperations(), processors(), queryOperations(), dropFolder(), intakes(), timeouts(), profileOperations(), directoryOperations(), status(), reports(), bulkActions(), users()} {
+	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), eventStreams(), collections(), queueOperations(), depositQueueOperations(), processors(), queryOperations(), dropFolder(), intakes(), timeouts(), profileOperations(), directoryOperations(), datasetOperations(), status(), reports(), bulkActions(), users()} {
 		all = append(all, noun...)
 	}
 	return all
@@ -38,7 +38,7 @@ func Carry[O any](ctx context.Context, a *app.App, name string, in any, unnoted 
 	var e Ending
 	if e.Err = op.prepare(c, in); e.Err == nil {
 		e.Why, e.DryRun = reasonOf(in), c.App.DryRun
-		e.On, _ = op.subject(c, in) // what is no id is refused by the use case
+		e.On, _ = op.subject(ctx, c, in) // what is no id is refused by the use case
 		var answer any
 		if answer, e.Err = op.carry(ctx, c, in); e.Err == nil {
 			out = answer.(O)

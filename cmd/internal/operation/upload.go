@@ -72,7 +72,7 @@ func (p *patient) Read(b []byte) (int, error) {
 }
 
 // Collection implements collected.
-func (u *Upload) Collection(c *Call) (string, error) { return u.collection(c) }
+func (u *Upload) Collection(_ context.Context, c *Call) (string, error) { return u.collection(c) }
 
 func (u *Upload) prepare(op *Operation, c *Call) error { return u.command(op, c, "") }
 

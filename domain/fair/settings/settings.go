@@ -45,7 +45,7 @@ func (v *Values) Set(kind domain.HoldKind, name string, value domain.SettingValu
 // Check returns every fault of the values of a queue.
 func (v Values) Check(queue string) error {
 	check := func(kind domain.HoldKind, name string, value domain.SettingValue) error {
-		if _, err := domain.NormaliseQueueSetting(kind, name, value); err != nil {
+		if _, err := domain.NormaliseSetting(kind, name, value); err != nil {
 			return fmt.Errorf("the deposit queue %s: %w", queue, err)
 		}
 		return nil

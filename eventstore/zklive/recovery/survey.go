@@ -253,9 +253,11 @@ func (v *surveyor) settings(ctx context.Context) error {
 			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
 		}))
 	}
-	err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Profiles()), func(name, _ string) bool {
-		return domain.CheckHoldName(domain.SettingProfile, name) == nil && add(domain.SettingAggregate(domain.SettingProfile, name))
-	}))
+	for _, kind := range []domain.HoldKind{domain.SettingProfile, domain.SettingDataset, domain.SettingDiscovery} {
+		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Directory(kind)), func(name, _ string) bool {
+			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
+		}))
+	}
 	for _, queue := range domain.DepositQueues {
 		err = cmp.Or(err, v.queueSettings(ctx, queue, add))
 	}

@@ -56,7 +56,7 @@ func (f *Fold) setting(r domain.Recorded) error {
 	if t := next.Timeouts; t != nil {
 		s.row.DownloadSeconds, s.row.ProcessingSeconds = orNull(t.DownloadSeconds), orNull(t.ProcessingSeconds)
 	}
-	if s.row.Value = nil; (next.Kind.OfQueue() || next.Kind == domain.SettingProfile) && next.Value() != nil {
+	if s.row.Value = nil; (next.Kind.OfQueue() || next.Kind.InDirectory()) && next.Value() != nil {
 		s.row.Value, err = json.Marshal(next.Value())
 	}
 	return err

@@ -47,6 +47,45 @@ func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSe
 	return items, nil
 }
 
+const settingsOfKind = `-- name: SettingsOfKind :many
+select kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by, download_seconds, processing_seconds, value from accession.setting where kind = $1::text and status = 'set' order by name
+`
+
+// What is set of a kind of settings, by name.
+func (q *Queries) SettingsOfKind(ctx context.Context, kind string) ([]AccessionSetting, error) {
+	rows, err := q.db.Query(ctx, settingsOfKind, kind)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionSetting
+	for rows.Next() {
+		var i AccessionSetting
+		if err := rows.Scan(
+			&i.Kind,
+			&i.Name,
+			&i.Version,
+			&i.Status,
+			&i.HeldBy,
+			&i.HeldWhen,
+			&i.HeldWhy,
+			&i.Why,
+			&i.ChangedAt,
+			&i.ChangedBy,
+			&i.DownloadSeconds,
+			&i.ProcessingSeconds,
+			&i.Value,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const upsertSettings = `-- name: UpsertSettings :exec
 insert into accession.setting (
     kind, name, version, status, held_by, held_when, held_why, why, changed_at, changed_by,

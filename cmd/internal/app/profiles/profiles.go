@@ -97,7 +97,7 @@ func Show(ctx context.Context, a *app.App, name string) (s Shown, err error) {
 		return s, nil
 	}
 	s.Source, s.File = SourceRunTime, ""
-	s.By, s.When, s.Why = changed(ctx, a, is.State.Aggregate())
+	s.By, s.When, s.Why = LastChange(ctx, a, is.State.Aggregate())
 	if s.Version != is.State.Profile.Version {
 		s.Note = "version " + is.State.Profile.Version + " is set; this process could not read it yet, and uses the one before"
 	}
@@ -127,8 +127,8 @@ func (s Shown) WithoutSecrets() Shown {
 	return s
 }
 
-// changed returns who changed a setting last, when and why, as the log knows.
-func changed(ctx context.Context, a *app.App, of domain.Aggregate) (by string, when domain.Time, why string) {
+// LastChange returns who changed a setting last, when and why, as the log knows.
+func LastChange(ctx context.Context, a *app.App, of domain.Aggregate) (by string, when domain.Time, why string) {
 	log, err := a.Open.Log(ctx)
 	if err != nil {
 		return by, when, why

@@ -33,7 +33,7 @@ func (r Root) Dirs() []string {
 		dirs = append(dirs, string(r))
 	}
 	for _, d := range []string{"/batches", "/jobs", "/jobs/states", "/outbox", "/workers", "/leaders", "/hosts", "/ids",
-		"/space", "/queries", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions", "/config/profiles"} {
+		"/space", "/queries", "/locks", "/locks/collections", "/locks/queue", "/config", "/config/versions", "/config/profiles", "/config/datasets", "/config/discoveries"} {
 		dirs = append(dirs, r.At(d))
 	}
 	for _, state := range domain.JobStates {
@@ -236,7 +236,18 @@ func (r Root) Timeouts() string { return r.At("/config/timeouts") }
 
 // Profiles returns the path of the directory of the profiles that were given a content in
 // place of their files.
-func (r Root) Profiles() string { return r.At("/config/profiles") }
+func (r Root) Profiles() string { return r.Directory(domain.SettingProfile) }
+
+// Directory returns the path of the directory of the settings of a kind that has one of its own.
+func (r Root) Directory(k domain.HoldKind) string {
+	switch k {
+	case domain.SettingDataset:
+		return r.At("/config/datasets")
+	case domain.SettingDiscovery:
+		return r.At("/config/discoveries")
+	}
+	return r.At("/config/profiles")
+}
 
 // SettingValue returns the path of the value of a setting, "" = its kind has none.
 func (r Root) SettingValue(k domain.HoldKind, name string) string {
@@ -247,8 +258,8 @@ func (r Root) SettingValue(k domain.HoldKind, name string) string {
 		return r.Timeouts()
 	case k.OfQueue():
 		return r.queueSettingValue(k, name)
-	case k == domain.SettingProfile:
-		return r.Profiles() + "/" + name
+	case k.InDirectory():
+		return r.Directory(k) + "/" + name
 	}
 	return ""
 }

@@ -101,6 +101,12 @@ func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created ti
 	case domain.SettingProfile:
 		v.Profile, newer, err = decoded[domain.Profile](data)
 		check = v.Profile.Check()
+	case domain.SettingDataset:
+		v.Dataset, newer, err = decoded[domain.Dataset](data)
+		check = v.Dataset.Check()
+	case domain.SettingDiscovery:
+		v.Discovery, newer, err = decoded[domain.Discovery](data)
+		check = v.Discovery.Check()
 	case domain.SettingDepositQueue:
 		v.DepositQueue, newer, err = decoded[domain.DepositQueue](data)
 	case domain.SettingUserLimit:
@@ -112,7 +118,7 @@ func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created ti
 	}
 	if kind.OfQueue() && err == nil {
 		var normal domain.SettingValue
-		if normal, check = domain.NormaliseQueueSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) && (!newer || !isUnset(kind, name, v)) {
+		if normal, check = domain.NormaliseSetting(kind, name, v); check == nil && !reflect.DeepEqual(normal, v) && (!newer || !isUnset(kind, name, v)) {
 			check = errors.New("it is not written as this program writes it")
 		}
 	}
@@ -157,6 +163,10 @@ func valueNode(v domain.SettingValue) any {
 		return v.Processor
 	case v.Profile != nil:
 		return v.Profile
+	case v.Dataset != nil:
+		return v.Dataset
+	case v.Discovery != nil:
+		return v.Discovery
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,11 +32,13 @@ type Env struct {
 func Command(e Env) *cobra.Command {
 	return e.Group(&cobra.Command{
 		Use:   "discover",
-		Short: "Look at open directories",
+		Short: "Look at open directories, and have them polled for files",
 		Long: `An open directory is one that a web server lists: Apache, nginx, lighttpd or Caddy in
-HTML, nginx and Caddy also in JSON.`,
-		Example: "  accession discover look https://data.example.org/night/ --profile maps",
-	}, e.look())
+HTML, nginx and Caddy also in JSON. A process with the role discover polls it, and makes
+each file of it known that the rules leave. The files belong to a dataset.`,
+		Example: "  accession discover look https://data.example.org/night/ --profile maps\n" +
+			"  accession discover add https://data.example.org/night/ --dataset nights --reason \"the survey begins\"",
+	}, e.look(), e.add(), e.ls(), e.show(), e.pause(), e.resume(), e.rm())
 }
 
 func (e Env) look() *cobra.Command {
@@ -53,16 +56,12 @@ It is asked for under a profile, whose fetch.allow opens addresses of the local 
 			"  accession discover look https://data.example.org/ --profile maps --recursive --newer-than 7d -o json | jq -r '.files[].url'",
 		Args: cobra.ExactArgs(1),
 	}
-	var most config.Bytes
 	c.Flags().StringVar(&in.Profile, "profile", "", "the `PROFILE` under which the directory is asked for; required")
 	_ = c.MarkFlagRequired("profile") // it is there
-	c.Flags().StringVar(&in.Pattern, "pattern", "", "only files with a name as this `GLOB`, or where it has a slash, a path below the directory")
-	c.Flags().BoolVar(&in.Recursive, "recursive", false, "also the directories below")
-	flags.Parsed(c, &in.NewerThan, "newer-than", "", "only files modified after this `TIME`, or this age: 7d; those without a date count", flags.ParseTime)
-	c.Flags().Var(&most, "max-size", "only files of at most this `SIZE`, such as 2 GiB; those without a size count; 0 = any")
+	most := rules(c, &in.Pattern, &in.Recursive, &in.NewerThan)
 	flags.Limit(c, &in.Limit, 100, "files")
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
-		in.URL, in.MaxSize = args[0], int64(most)
+		in.URL, in.MaxSize = args[0], int64(*most)
 		seen, err := door.Carry[directories.Seen](ctx, d, "discover.look", &in)
 		if err != nil {
 			return err
@@ -70,6 +69,16 @@ It is asked for under a profile, whose fetch.allow opens addresses of the local 
 		return e.Show(seen, func(w io.Writer) { write(w, seen) })
 	})
 	return c
+}
+
+// rules adds the flags that say which files of a directory count, and returns the largest size.
+func rules(c *cobra.Command, pattern *string, recursive *bool, newerThan *time.Time) *config.Bytes {
+	var most config.Bytes
+	c.Flags().StringVar(pattern, "pattern", "", "only files with a name as this `GLOB`, or where it has a slash, a path below the directory")
+	c.Flags().BoolVar(recursive, "recursive", false, "also the directories below")
+	flags.Parsed(c, newerThan, "newer-than", "", "only files modified after this `TIME`, or this age: 7d; those without a date count", flags.ParseTime)
+	c.Flags().Var(&most, "max-size", "only files of at most this `SIZE`, such as 2 GiB; those without a size count; 0 = any")
+	return &most
 }
 
 func write(w io.Writer, seen directories.Seen) {

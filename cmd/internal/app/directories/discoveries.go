@@ -1,0 +1,123 @@
+package directories
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Discovery says which open directory is polled for files of a dataset.
+type Discovery struct {
+	Name      string       `json:"name"`
+	URL       string       `json:"url"`
+	Dataset   string       `json:"dataset"`
+	Group     string       `json:"group"` // of all its files, "" = as the dataset says
+	Every     float64      `json:"every_seconds"`
+	Pattern   string       `json:"pattern"` // "" = all
+	Recursive bool         `json:"recursive"`
+	NewerThan *domain.Time `json:"newer_than,omitempty"` // absent = all
+	MaxSize   int64        `json:"max_size"`             // bytes, 0 = any
+	Paused    bool         `json:"paused"`
+	Version   int64        `json:"version"` // of the setting
+	By        string       `json:"by"`
+	When      domain.Time  `json:"when"`
+	Why       string       `json:"why"`
+}
+
+func discoveryOf(s query.Setting) Discovery {
+	d := s.Discovery
+	shown := Discovery{Name: s.Name, URL: d.URL, Dataset: d.Dataset, Group: d.Group, Every: float64(d.EverySeconds), Pattern: d.Pattern, Recursive: d.Recursive,
+		MaxSize: d.MaxSize, Paused: d.Paused, Version: s.Version, By: s.By, When: domain.At(s.When), Why: s.Why}
+	if !d.NewerThan.IsZero() {
+		at := domain.At(d.NewerThan)
+		shown.NewerThan = &at
+	}
+	return shown
+}
+
+// Discoveries lists the discoveries by name, as the tables have them; of a dataset if one is
+// named.
+func Discoveries(ctx context.Context, a *app.App, dataset string) (list []Discovery, err error) {
+	defer app.Explained(&err, "list discoveries")
+	set, err := inTables(ctx, a, domain.SettingDiscovery)
+	list = []Discovery{}
+	for _, s := range set {
+		if dataset == "" || dataset == s.Discovery.Dataset {
+			list = append(list, discoveryOf(s))
+		}
+	}
+	return list, err
+}
+
+// ShowDiscovery returns a discovery.
+func ShowDiscovery(ctx context.Context, a *app.App, name string) (d Discovery, err error) {
+	defer app.Explained(&err, "show discovery "+name)
+	s, err := shownSetting(ctx, a, domain.SettingDiscovery, name)
+	if err != nil {
+		return d, err
+	}
+	return discoveryOf(s), nil
+}
+
+// DefaultEvery is the time between two polls of those who say nothing else.
+const DefaultEvery = 5 * time.Minute
+
+// AddDiscovery has a directory polled from now on.
+func AddDiscovery(ctx context.Context, a *app.App, name string, d domain.Discovery, why string) (c app.Changed, err error) {
+	defer app.Explained(&err, "add discovery "+name)
+	if !strings.HasSuffix(d.URL, "/") && !strings.ContainsAny(d.URL, "?#") {
+		d.URL += "/"
+	}
+	d.EverySeconds = cmp.Or(d.EverySeconds, int64(DefaultEvery/time.Second))
+	d.NewerThan = d.NewerThan.UTC().Truncate(time.Millisecond)
+	if _, err := setting(ctx, a, domain.SettingDiscovery, name); err == nil {
+		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("there is a discovery %s already", name), Hint: "give this one another name with --name, or remove that one with `accession discover rm " + name + "`"}
+	} else if !isMissing(err) {
+		return c, err
+	}
+	if _, err := setting(ctx, a, domain.SettingDataset, d.Dataset); err != nil {
+		return c, err
+	}
+	return change(ctx, a, domain.SettingDiscovery, name, why, domain.SettingValue{Discovery: &d},
+		fmt.Sprintf("the directory is polled every %v by a process with the role discover", time.Duration(d.EverySeconds)*time.Second))
+}
+
+// PauseDiscovery ends that a directory is polled, until it is resumed.
+func PauseDiscovery(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
+	return pause(ctx, a, "pause", name, why, true)
+}
+
+// ResumeDiscovery has a directory polled again.
+func ResumeDiscovery(ctx context.Context, a *app.App, name, why string) (app.Changed, error) {
+	return pause(ctx, a, "resume", name, why, false)
+}
+
+func pause(ctx context.Context, a *app.App, verb, name, why string, paused bool) (c app.Changed, err error) {
+	defer app.Explained(&err, verb+" discovery "+name)
+	is, err := setting(ctx, a, domain.SettingDiscovery, name)
+	if err != nil {
+		return c, err
+	}
+	d := *is.Discovery
+	d.Paused = paused
+	effect := "the directory is polled again"
+	if paused {
+		effect = "the directory is not polled; files that were found go on"
+	}
+	return change(ctx, a, domain.SettingDiscovery, name, why, domain.SettingValue{Discovery: &d}, effect)
+}
+
+// RmDiscovery ends that a directory is polled.
+func RmDiscovery(ctx context.Context, a *app.App, name, why string) (c app.Changed, err error) {
+	defer app.Explained(&err, "remove discovery "+name)
+	if _, err := setting(ctx, a, domain.SettingDiscovery, name); err != nil {
+		return c, err
+	}
+	return change(ctx, a, domain.SettingDiscovery, name, why, domain.SettingValue{}, "the directory is not polled any more; files that were found go on")
+}
