@@ -51,9 +51,10 @@ func (w *Work) Claim(batch domain.BatchID, job domain.JobID, id string) (*Claim,
 
 // Partial is a file being downloaded, under a temporary name.
 type Partial struct {
-	file      *os.File
-	claim     *Claim
-	tmp, name string
+	file       *os.File
+	root       root
+	tmp, final string // paths below the root
+	name       string // for errors
 }
 
 // Create starts the file name. The caller ends with Commit or Abort.
@@ -66,7 +67,7 @@ func (c *Claim) Create(name string) (*Partial, error) {
 	if err != nil {
 		return nil, wrap("create", name, err)
 	}
-	return &Partial{file: f, claim: c, tmp: tmp, name: name}, nil
+	return &Partial{file: f, root: c.work.root, tmp: tmp, final: c.dir + "/files/" + name, name: name}, nil
 }
 
 // Write implements io.Writer; a full disk is CodeDiskFull.
@@ -82,16 +83,15 @@ func (p *Partial) Write(b []byte) (int, error) {
 // Commit puts the file on disk and gives it its name, in place of an earlier try
 // of the same claim.
 func (p *Partial) Commit() error {
-	root, final := p.claim.work.root, p.claim.dir+"/files/"+p.name
 	err := syncFile("part/sync", p.file)
 	if err == nil {
-		err = root.mkdirAll("part/directory", path.Dir(final))
+		err = p.root.mkdirAll("part/directory", path.Dir(p.final))
 	}
 	if err == nil {
-		err = root.rename("part/rename", p.tmp, final)
+		err = p.root.rename("part/rename", p.tmp, p.final)
 	}
 	if err != nil {
-		_ = root.Remove(p.tmp)
+		_ = p.root.Remove(p.tmp)
 	}
 	return wrap("commit", p.name, err)
 }
@@ -99,7 +99,7 @@ func (p *Partial) Commit() error {
 // Abort removes the file.
 func (p *Partial) Abort() {
 	_ = p.file.Close()
-	_ = p.claim.work.root.Remove(p.tmp)
+	_ = p.root.Remove(p.tmp)
 }
 
 // Commit makes the files of this claim those of the job, durably, and ends the

@@ -22,6 +22,7 @@ const MarkerName = ".accession-installation"
 //
 //	BID/JID/claim-ID/…   what a claim is downloading
 //	BID/JID/files/…      the files of the job, complete
+//	files/…              the files without a job, see [Local]
 type Work struct {
 	root         root
 	path         string
