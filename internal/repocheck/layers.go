@@ -146,6 +146,10 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/daemon/payload"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),
 	}, {
+		// Polls open directories.
+		Packages: []string{"cmd/internal/poll"},
+		May:      join(core, effects, discovery),
+	}, {
 		Packages: useCases,
 		May:      join(core, effects),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},

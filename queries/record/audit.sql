@@ -67,12 +67,6 @@ select primary_identifier, local_id from record.local_id where primary_identifie
 -- name: Reservations :many
 select primary_identifier, version from record.version_reservation;
 
--- name: TryLockAudit :one
-select pg_try_advisory_lock(hashtextextended('accession audit', 3));
-
--- name: UnlockAudit :exec
-select pg_advisory_unlock(hashtextextended('accession audit', 3));
-
 -- name: FirstAudit :exec
 -- The first pass begins an interval after the auditor was first started.
 insert into record.audit (name, ended_at) values ('objects', clock_timestamp()) on conflict do nothing;

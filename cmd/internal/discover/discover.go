@@ -68,6 +68,8 @@ type Found struct {
 	Directories int
 	LeftOut     map[Rule]int
 	Links       []listing.LeftOut // the first of those that are left out ByLink
+	// Listing is what the server says of the listing of the first directory.
+	Listing fetch.Info
 }
 
 // Getter gets listings; [fetch.Client] is one.
@@ -99,9 +101,16 @@ type directory struct {
 	depth int
 }
 
-// Find reads a directory. Where one listing cannot be read whole, nothing was found: the error
-// names it, and wraps an error of package listing, a [*fetch.Error] or ErrBounds.
+// Find reads a directory as [FindChanged] does, whatever is known of it.
 func Find(ctx context.Context, from Getter, at string, rules Rules, most Bounds) (*Found, error) {
+	return FindChanged(ctx, from, at, rules, most, nil)
+}
+
+// FindChanged reads a directory, unless its server says that the listing is the same as known:
+// then the error is [fetch.ErrUnchanged]. nil = it is not known. That of a directory says
+// nothing of those below it, so that a recursive search never knows. Where one listing cannot be read whole, nothing was found: the error
+// names it, and wraps an error of package listing, a [*fetch.Error] or ErrBounds.
+func FindChanged(ctx context.Context, from Getter, at string, rules Rules, most Bounds, known *fetch.Info) (*Found, error) {
 	first, err := url.Parse(at)
 	if err != nil || first.Host == "" {
 		return nil, fmt.Errorf("%q is no URL of a directory: write it as in https://data.example.org/night/", fetch.Redact(at))
@@ -116,11 +125,14 @@ func Find(ctx context.Context, from Getter, at string, rules Rules, most Bounds)
 		first = first.JoinPath("/")
 	}
 	f := &Found{Files: []File{}, LeftOut: map[Rule]int{}}
+	if rules.Recursive {
+		known = nil
+	}
 	for waiting := []directory{{at: first}}; len(waiting) > 0; {
 		d := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
-		below, err := f.read(ctx, from, d, rules, most)
-		if _, named := errors.AsType[*fetch.Error](err); named {
+		below, err := f.read(ctx, from, d, rules, most, known)
+		if _, named := errors.AsType[*fetch.Error](err); named || errors.Is(err, fetch.ErrUnchanged) {
 			return nil, err
 		}
 		if err != nil {
@@ -135,17 +147,20 @@ func Find(ctx context.Context, from Getter, at string, rules Rules, most Bounds)
 }
 
 // read reads one listing and returns the directories that are to be read next.
-func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules, most Bounds) (below []directory, err error) {
+func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules, most Bounds, known *fetch.Info) (below []directory, err error) {
 	if d.depth > most.Depth {
 		return nil, fmt.Errorf("%w: it is more than %d directories deep", ErrBounds, most.Depth)
 	}
-	body, info, err := from.Get(ctx, d.at.String(), fetch.GetOptions{MaxBytes: most.Bytes})
+	body, info, err := from.Get(ctx, d.at.String(), fetch.GetOptions{MaxBytes: most.Bytes, Known: known})
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
 	if info.FinalURL != fetch.Redact(d.at.String()) {
 		return nil, fmt.Errorf("%w: the server redirects to %s; name that instead", listing.ErrNoListing, info.FinalURL)
+	}
+	if d.depth == 0 {
+		f.Listing = info
 	}
 	l, err := listing.Parse(body, info.ContentType, d.at, most.Files-len(f.Files)-f.leftOut())
 	if errors.Is(err, listing.ErrTooMany) {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -29,7 +30,7 @@ func infoOf(resp *http.Response) Info {
 // Head returns a file's size and date without fetching it. A server that does
 // not know HEAD (405, 501) is no error: the size is -1. Every error is an *Error.
 func (c *Client) Head(ctx context.Context, url string) (Info, error) {
-	resp, err := c.request(ctx, http.MethodHead, url, c.cfg.Head, c.cfg.MaxReply)
+	resp, err := c.request(ctx, http.MethodHead, url, nil, c.cfg.Head, c.cfg.MaxReply)
 	if err != nil {
 		return Info{}, err
 	}
@@ -47,21 +48,41 @@ func (c *Client) Head(ctx context.Context, url string) (Info, error) {
 type GetOptions struct {
 	MaxBytes int64         // 0 = Config.MaxBytes
 	Timeout  time.Duration // of the whole request, where it is shorter than that of the policy; 0 = only that
+	// Known is what was said of the file before, nil = it is not known. A server that says that
+	// it is still the same gives ErrUnchanged.
+	Known *Info
+}
+
+// ErrUnchanged is the error of a file that is still the same.
+var ErrUnchanged = errors.New("it is unchanged")
+
+// conditions returns the header that asks for a file only if it has changed.
+func (o GetOptions) conditions() http.Header {
+	h := http.Header{}
+	if o.Known != nil && o.Known.ETag != "" {
+		h.Set("If-None-Match", o.Known.ETag)
+	}
+	if o.Known != nil && !o.Known.Modified.IsZero() {
+		h.Set("If-Modified-Since", o.Known.Modified.UTC().Format(http.TimeFormat))
+	}
+	return h
 }
 
 // Get fetches a file. The caller closes the body; reading it returns io.EOF or an
-// *Error. Only status 200 is a file, anything else is CodeHTTPStatus.
+// *Error. Only status 200 is a file, anything else is CodeHTTPStatus, or ErrUnchanged.
 func (c *Client) Get(ctx context.Context, url string, o GetOptions) (io.ReadCloser, Info, error) {
 	limit := cmp.Or(o.MaxBytes, c.cfg.MaxBytes)
 	whole := cmp.Or(c.policy.Timeout, c.cfg.Transfer)
 	if o.Timeout > 0 {
 		whole = min(whole, o.Timeout)
 	}
-	resp, err := c.request(ctx, http.MethodGet, url, whole, limit)
+	resp, err := c.request(ctx, http.MethodGet, url, o.conditions(), whole, limit)
 	if err != nil {
 		return nil, Info{}, err
 	}
 	switch {
+	case resp.StatusCode == http.StatusNotModified && o.Known != nil:
+		err = ErrUnchanged
 	case resp.StatusCode != http.StatusOK:
 		err = statusError(Redact(url), resp, time.Now())
 	case resp.ContentLength > limit:
@@ -73,10 +94,10 @@ func (c *Client) Get(ctx context.Context, url string, o GetOptions) (io.ReadClos
 	return nil, Info{}, err
 }
 
-func (c *Client) request(ctx context.Context, method, url string, whole time.Duration, limit int64) (*http.Response, error) {
+func (c *Client) request(ctx context.Context, method, url string, header http.Header, whole time.Duration, limit int64) (*http.Response, error) {
 	u, bad := checkURL(url)
 	if bad != nil {
 		return nil, bad
 	}
-	return c.do((&http.Request{Method: method}).WithContext(ctx), u, whole, limit)
+	return c.do((&http.Request{Method: method, Header: header}).WithContext(ctx), u, whole, limit)
 }

@@ -146,6 +146,7 @@ func datasetOperations() []*Operation {
 			return directories.AddDiscovery(ctx, c.App, in.Name, domain.Discovery{URL: b.URL, Dataset: b.Dataset, Group: b.Group, EverySeconds: b.Every, Pattern: b.Pattern,
 				Recursive: b.Recursive, NewerThan: b.NewerThan, MaxSize: b.MaxSize}, b.Reason)
 		}),
+		poll("run", "Poll a directory now", directories.RunDiscovery),
 		poll("pause", "Do not poll a directory until it is resumed", directories.PauseDiscovery),
 		poll("resume", "Poll a directory again", directories.ResumeDiscovery),
 		poll("rm", "Do not poll a directory any more", directories.RmDiscovery),

@@ -37,20 +37,25 @@ func passOf(a pgdb.RecordAudit) AuditPass {
 // LeadAudit makes this process the only one that audits, until release is called; false
 // when another one is.
 func (r *Records) LeadAudit(ctx context.Context) (release func(), leads bool, err error) {
+	return r.lead(ctx, "accession audit")
+}
+
+// lead takes the lead of a name, which ends with the session at the latest.
+func (r *Records) lead(ctx context.Context, name string) (release func(), leads bool, err error) {
 	conn, err := r.pool.Acquire(ctx)
 	if err != nil {
-		return nil, false, wrap(err, "lead the", "audit")
+		return nil, false, wrap(err, "lead the", name)
 	}
 	q := pgdb.New(conn)
-	leads, err = q.TryLockAudit(ctx)
+	leads, err = q.TryLead(ctx, name)
 	if err != nil || !leads {
 		conn.Release()
-		return nil, false, wrap(err, "lead the", "audit")
+		return nil, false, wrap(err, "lead the", name)
 	}
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		if q.UnlockAudit(ctx) != nil {
+		if q.EndLead(ctx, name) != nil {
 			_ = conn.Conn().Close(ctx) // the lock ends with the session
 		}
 		conn.Release()

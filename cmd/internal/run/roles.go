@@ -12,13 +12,14 @@ import (
 type Role = string
 
 // The roles. Any number of processes may run each: daemons share the work, the
-// relay leads each shard once, the projector, the transfer, the auditor and the copying by
-// types run in one process at a time.
+// relay leads each shard once, the projector, the transfer, the polling of directories, the
+// auditor and the copying by types run in one process at a time.
 const (
 	RoleDaemons   Role = wire.RoleDaemons // works on batches and jobs
 	RoleRelay     Role = "relay"          // carries events from ZooKeeper to the log
 	RoleProjector Role = "projector"      // applies the log to the tables
 	RoleSweeper   Role = wire.RoleSweeper // ends attempts at files that are overdue
+	RoleDiscover  Role = "discover"       // polls open directories
 	RoleTransfer  Role = "transfer"       // makes batches of what is in the drop folder
 	RoleAuditor   Role = "auditor"        // reads stored objects from time to time
 	RoleTypes     Role = "types"          // copies events to a stream whose subjects have their type
@@ -26,7 +27,7 @@ const (
 )
 
 // AllRoles are what `--roles all` means.
-var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleAuditor}
+var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleDiscover, RoleAuditor}
 
 // OptionalRoles run only where they are named.
 var OptionalRoles = []Role{RoleTypes, RoleHTTP}

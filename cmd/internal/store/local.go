@@ -111,7 +111,7 @@ func (l Local) Open(hash domain.FileHash, sha256 string) (*os.File, error) {
 }
 
 // Contents returns the SHA-256 of each content that is there of a file, as their names say:
-// whoever takes one compares it.
+// the caller compares the one that it takes.
 func (l Local) Contents(hash domain.FileHash) (digests []string, err error) {
 	dir, err := localOf(hash)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -28,6 +29,48 @@ type Discovery struct {
 	By        string       `json:"by"`
 	When      domain.Time  `json:"when"`
 	Why       string       `json:"why"`
+	// Last is the last poll, absent = there was none, or it is not shown.
+	Last *LastPoll `json:"last_poll,omitempty"`
+}
+
+// LastPoll is the last poll of a directory. Its numbers are of the last that was complete.
+type LastPoll struct {
+	Begun    *domain.Time `json:"begun_at,omitempty"`    // absent = never
+	Ended    *domain.Time `json:"ended_at,omitempty"`    // absent = never; before begun_at: it is under way
+	Complete *domain.Time `json:"complete_at,omitempty"` // absent = never
+	// Outcome is complete, unchanged, failed or postponed; "" = none has ended.
+	Outcome     string      `json:"outcome"`
+	Error       string      `json:"error,omitempty"`
+	Next        domain.Time `json:"next_at"`
+	Directories int64       `json:"directories"`
+	Files       int64       `json:"files"`
+	New         int64       `json:"new"`
+	Known       int64       `json:"known"`
+	Changed     int64       `json:"changed"`
+	Gone        int64       `json:"gone"`
+	LeftOut     LeftOut     `json:"left_out"`
+	// Listed, Vanished and Altered are of all files that were ever listed: those that are
+	// listed now, that are no more, and that have changed at their source.
+	Listed   int64 `json:"listed"`
+	Vanished int64 `json:"vanished"`
+	Altered  int64 `json:"altered"`
+}
+
+func lastPollOf(p *record.Polled) *LastPoll {
+	if p == nil {
+		return nil
+	}
+	at := func(t time.Time) *domain.Time {
+		if t.IsZero() {
+			return nil
+		}
+		is := domain.At(t)
+		return &is
+	}
+	return &LastPoll{Begun: at(p.Begun), Ended: at(p.Ended), Complete: at(p.Complete), Outcome: p.Outcome, Error: p.Error, Next: domain.At(p.Next),
+		Directories: p.Directories, Files: p.Files, New: p.Fresh, Known: p.Known, Changed: p.Changed, Gone: p.Poll.Gone,
+		LeftOut: LeftOut{Pattern: int(p.OutBy["pattern"]), Age: int(p.OutBy["age"]), Size: int(p.OutBy["size"]), Links: int(p.OutBy["link"])},
+		Listed:  p.Listed, Vanished: p.Gone, Altered: p.Altered}
 }
 
 func discoveryOf(s query.Setting) Discovery {
@@ -55,14 +98,39 @@ func Discoveries(ctx context.Context, a *app.App, dataset string) (list []Discov
 	return list, err
 }
 
-// ShowDiscovery returns a discovery.
+// ShowDiscovery returns a discovery with its last poll.
 func ShowDiscovery(ctx context.Context, a *app.App, name string) (d Discovery, err error) {
 	defer app.Explained(&err, "show discovery "+name)
 	s, err := shownSetting(ctx, a, domain.SettingDiscovery, name)
 	if err != nil {
 		return d, err
 	}
-	return discoveryOf(s), nil
+	d = discoveryOf(s)
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return d, err
+	}
+	last, err := records.LastPoll(ctx, name)
+	d.Last = lastPollOf(last)
+	return d, err
+}
+
+// RunDiscovery has a directory polled now.
+func RunDiscovery(ctx context.Context, a *app.App, name, _ string) (c app.Changed, err error) {
+	defer app.Explained(&err, "run discovery "+name)
+	s, err := setting(ctx, a, domain.SettingDiscovery, name)
+	if err != nil {
+		return c, err
+	}
+	if s.Discovery.Paused {
+		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the discovery %s is paused", name), Hint: "`accession discover resume " + name + "` has it polled again"}
+	}
+	records, err := a.Open.Records(ctx)
+	if err == nil && !a.DryRun {
+		err = records.AskPoll(ctx, name)
+	}
+	return app.Changed{Subject: s.Aggregate().String(), Version: s.Version, From: word(s), State: word(s), DryRun: a.DryRun,
+		Effects: []string{"a process with the role discover polls it within seconds; `accession discover show " + name + "` shows the outcome"}}, err
 }
 
 // DefaultEvery is the time between two polls of those who say nothing else.

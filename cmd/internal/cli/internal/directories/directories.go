@@ -38,7 +38,7 @@ HTML, nginx and Caddy also in JSON. A process with the role discover polls it, a
 each file of it known that the rules leave. The files belong to a dataset.`,
 		Example: "  accession discover look https://data.example.org/night/ --profile maps\n" +
 			"  accession discover add https://data.example.org/night/ --dataset nights --reason \"the survey begins\"",
-	}, e.look(), e.add(), e.ls(), e.show(), e.pause(), e.resume(), e.rm())
+	}, e.look(), e.add(), e.ls(), e.show(), e.run(), e.pause(), e.resume(), e.rm())
 }
 
 func (e Env) look() *cobra.Command {

@@ -125,6 +125,34 @@ func writeDiscovery(w io.Writer, s directories.Discovery) {
 		}
 	}
 	said(w, s.Version, s.By, s.When, s.Why)
+	writePoll(w, s)
+}
+
+// writePoll says how the last poll ended, what it found, and what comes next.
+func writePoll(w io.Writer, s directories.Discovery) {
+	p := s.Last
+	switch {
+	case p == nil || p.Begun == nil:
+		fmt.Fprintln(w, "\nit was never polled")
+		return
+	case p.Ended == nil || p.Ended.Before(p.Begun.Time):
+		fmt.Fprintf(w, "\na poll began %s and has not ended\n", render.Time(*p.Begun))
+	default:
+		fmt.Fprintf(w, "\nlast poll: %s, %s\n", p.Outcome, render.Time(*p.Ended))
+	}
+	if p.Error != "" {
+		fmt.Fprintf(w, "  %s\n", export.Line(p.Error))
+	}
+	if p.Complete != nil {
+		fmt.Fprintf(w, "last complete poll: %s\n  %d files in %d directories: %d new, %d known, %d changed at their source; %d gone\n", render.Time(*p.Complete), p.Files, p.Directories, p.New, p.Known, p.Changed, p.Gone)
+		if out := p.LeftOut; out != (directories.LeftOut{}) {
+			fmt.Fprintf(w, "  left out: %d by their name, %d by their age, %d by their size; %d links that are no files\n", out.Pattern, out.Age, out.Size, out.Links)
+		}
+		fmt.Fprintf(w, "in all: %d listed, %d no more, %d changed\n", p.Listed, p.Vanished, p.Altered)
+	}
+	if !s.Paused {
+		fmt.Fprintf(w, "next poll: %s\n", render.Time(p.Next))
+	}
 }
 
 // said says who set something, when and why.
@@ -132,6 +160,23 @@ func said(w io.Writer, version int64, by string, when domain.Time, why string) {
 	if by != "" {
 		fmt.Fprintf(w, "version %d, set by %s, %s: %s\n", version, by, render.Time(when), export.Line(why))
 	}
+}
+
+func (e Env) run() *cobra.Command {
+	in := &operation.DiscoveryChange{}
+	c := &cobra.Command{
+		Use:     "run NAME",
+		Short:   "Poll an open directory now",
+		Long:    "Have an open directory polled now, by the process with the role discover that polls. It is\nread as a whole, whatever its server says of changes.",
+		Example: "  accession discover run nights",
+		Args:    named("discovery"),
+	}
+	c.Flags().BoolVar(&in.DryRun, "dry-run", false, "show what would happen, and do nothing")
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+		in.Name = args[0]
+		return e.change(ctx, d, "discover.run", in, args[0])
+	})
+	return c
 }
 
 func (e Env) pause() *cobra.Command {

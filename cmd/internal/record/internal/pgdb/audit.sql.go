@@ -605,26 +605,6 @@ func (q *Queries) TakeReservation(ctx context.Context, arg TakeReservationParams
 	return err
 }
 
-const tryLockAudit = `-- name: TryLockAudit :one
-select pg_try_advisory_lock(hashtextextended('accession audit', 3))
-`
-
-func (q *Queries) TryLockAudit(ctx context.Context) (bool, error) {
-	row := q.db.QueryRow(ctx, tryLockAudit)
-	var pg_try_advisory_lock bool
-	err := row.Scan(&pg_try_advisory_lock)
-	return pg_try_advisory_lock, err
-}
-
-const unlockAudit = `-- name: UnlockAudit :exec
-select pg_advisory_unlock(hashtextextended('accession audit', 3))
-`
-
-func (q *Queries) UnlockAudit(ctx context.Context) error {
-	_, err := q.db.Exec(ctx, unlockAudit)
-	return err
-}
-
 const versionsAfter = `-- name: VersionsAfter :many
 select job_id, batch_id, primary_identifier, version from record.object_version
 where job_id > $1 order by job_id limit $2

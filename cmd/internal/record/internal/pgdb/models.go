@@ -235,6 +235,76 @@ type RecordDeposit struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per file that an open directory has listed.
+type RecordDirectoryListing struct {
+	// Name of the discovery.
+	Discovery string `json:"discovery"`
+	// Path below the directory.
+	Path string `json:"path"`
+	// The file that it is known as.
+	RawFileHash string `json:"raw_file_hash"`
+	// Where it is.
+	Url string `json:"url"`
+	// Bytes as listed last; null = not said, or rounded.
+	Size *int64 `json:"size"`
+	// When it was modified as listed last; null = not said.
+	Modified *time.Time `json:"modified"`
+	// When it was first listed.
+	FirstAt time.Time `json:"first_at"`
+	// When it was last listed.
+	LastAt time.Time `json:"last_at"`
+	// When its size or time was last found changed; null = never.
+	ChangedAt *time.Time `json:"changed_at"`
+	// Since when it is not listed; null = it is.
+	GoneAt *time.Time `json:"gone_at"`
+}
+
+// One row per discovery: its last poll, and when the next one is.
+type RecordDiscovery struct {
+	// Name of the discovery.
+	Name string `json:"name"`
+	// Version of its setting at the last poll.
+	Version int64 `json:"version"`
+	// The directory that was polled.
+	Url string `json:"url"`
+	// When it is polled next, by the clock of PostgreSQL.
+	NextAt time.Time `json:"next_at"`
+	// When its last poll began; later than ended_at = it is under way, or its process died.
+	BegunAt *time.Time `json:"begun_at"`
+	// When its last poll ended.
+	EndedAt *time.Time `json:"ended_at"`
+	// When it was last read as a whole, or found unchanged.
+	CompleteAt *time.Time `json:"complete_at"`
+	// Of the last poll: complete, unchanged, failed or postponed.
+	Outcome string `json:"outcome"`
+	// Why the last poll failed or was postponed.
+	Error string `json:"error"`
+	// Directories of the last complete poll, with the first. All further numbers are of it too.
+	Directories int64 `json:"directories"`
+	// Files that the rules left.
+	Files int64 `json:"files"`
+	// Those that became known.
+	Fresh int64 `json:"fresh"`
+	// Those that were known already.
+	Known int64 `json:"known"`
+	// Those whose size or time was another one than before.
+	Changed int64 `json:"changed"`
+	// Files that were listed before and are no more.
+	Gone int64 `json:"gone"`
+	// Files that were left out by their names.
+	OutByPattern int64 `json:"out_by_pattern"`
+	// Files that were left out by their age.
+	OutByAge int64 `json:"out_by_age"`
+	// Files that were left out by their size.
+	OutBySize int64 `json:"out_by_size"`
+	// Links that lead elsewhere, or have a name that no file may have.
+	OutByLink int64 `json:"out_by_link"`
+	// ETag of the listing, for the next request.
+	Etag string `json:"etag"`
+	// When the listing was modified as its server says, for the next request.
+	Modified *time.Time `json:"modified"`
+}
+
 // One row per effect that a step has on the world outside: noted before it is made, so that the worker that starts the step over knows to look whether it happened.
 type RecordEffect struct {
 	// JID/VERSION/STEP: the same whenever that step of that job is tried again.
