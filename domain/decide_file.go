@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,10 +173,7 @@ func (d *fileDecider) overdue(c RecoverFile) error {
 
 // stepFailed undoes a success.
 func (d *fileDecider) stepFailed(row string, why Reason) error {
-	if err := d.require(row); err != nil {
-		return err
-	}
-	if err := d.checkReason(why); err != nil {
+	if err := cmp.Or(d.require(row), d.checkReason(why)); err != nil {
 		return err
 	}
 	return d.step(func(m FileMove) EventData { return &FileFailed{FileMove: m} }, &why, row)
@@ -210,13 +208,7 @@ type failure struct {
 // fail ends an attempt or undoes a success, and gives the file up when that was the
 // last attempt.
 func (d *fileDecider) fail(row string, c failure) error {
-	if err := d.checkFence(row, c.fence); err != nil {
-		return err
-	}
-	if err := d.checkLimits(c.limits); err != nil {
-		return err
-	}
-	if err := d.checkReason(c.why); err != nil {
+	if err := cmp.Or(d.checkFence(row, c.fence), d.checkLimits(c.limits), d.checkReason(c.why)); err != nil {
 		return err
 	}
 	if c.why.Attempt == 0 {
@@ -322,10 +314,7 @@ func fileMoved(m FileMove) EventData { return &FileMoved{m} }
 
 // stepBecause is step for rows that need a reason.
 func (d *fileDecider) stepBecause(why Reason, rows ...string) error {
-	if err := d.require(rows...); err != nil {
-		return err
-	}
-	if err := d.checkReason(why); err != nil {
+	if err := cmp.Or(d.require(rows...), d.checkReason(why)); err != nil {
 		return err
 	}
 	return d.step(fileMoved, &why, rows...)
@@ -351,10 +340,7 @@ func (d *fileDecider) checkFence(row string, fence int64) error {
 
 // checkRetry refuses a further attempt that is not allowed, or not yet.
 func (d *fileDecider) checkRetry(row string, attempts int, l Limits, now Time) error {
-	if err := d.require(row); err != nil {
-		return err
-	}
-	if err := d.checkLimits(l); err != nil {
+	if err := cmp.Or(d.require(row), d.checkLimits(l)); err != nil {
 		return err
 	}
 	if l.Exhausted(attempts) {

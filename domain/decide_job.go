@@ -3,6 +3,8 @@ package domain
 import (
 	"fmt"
 	"slices"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // DecideJob returns the decision that cmd leads to in state j. If the rules do not allow
@@ -12,7 +14,7 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 	switch c := cmd.(type) {
 	case CreateJob:
 		d.j.Priority, d.j.SpaceNeeded, d.j.Configuration = c.Priority, c.SpaceNeeded, c.Configuration
-		c.Identifiers.LocalID = unique(c.Identifiers.LocalID)
+		c.Identifiers.LocalID = text.Distinct(c.Identifiers.LocalID)
 		return d.transitionFrom(JobNone, JobPending, func(m JobMove) EventData {
 			return &JobCreated{JobMove: m, Configuration: c.Configuration, Identifiers: c.Identifiers, Metadata: c.Metadata}
 		})
@@ -240,18 +242,4 @@ func (d jobDecider) refuse(code Code, why string) (Decision, error) {
 		}
 	}
 	return Decision{}, refuse(d.j.ID.Aggregate(), d.name, string(d.j.State), code, why, possible)
-}
-
-// unique returns a list without repetitions, each where it is first.
-func unique(list []string) []string {
-	if list == nil {
-		return nil
-	}
-	kept := make([]string, 0, len(list))
-	for _, s := range list {
-		if !slices.Contains(kept, s) {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }

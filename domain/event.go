@@ -43,6 +43,13 @@ func Lookup(t EventType) (EventDef, bool) { d, ok := byType[t]; return d, ok }
 // and query.go.
 type EventData interface{ eventData() }
 
+func data[T any, P interface {
+	*T
+	EventData
+}]() EventData {
+	return P(new(T))
+}
+
 // Event is one thing that happened to an aggregate; it is never changed.
 type Event struct {
 	Type      EventType
@@ -84,9 +91,8 @@ func moveOf[M any](d EventData) (M, bool) {
 
 // TraceID returns the trace id of a W3C traceparent, "" = there is none in it.
 func TraceID(parent string) string {
-	parts := strings.Split(parent, "-")
-	if len(parts) < 4 || len(parts[1]) != 32 {
-		return ""
+	if parts := strings.Split(parent, "-"); len(parts) > 3 && len(parts[1]) == 32 {
+		return parts[1]
 	}
-	return parts[1]
+	return ""
 }

@@ -22,27 +22,24 @@ const (
 // their deposit queue.
 var (
 	batchRegistry = []EventDef{
-		{EventBatchSubmitted, KindBatch, func() EventData { return &BatchSubmitted{} }, "A deposit was accepted."},
-		{EventBatchHeld, KindBatch, newBatchMoved, "The batch is held because its collection is on hold."},
-		{EventBatchListed, KindBatch, func() EventData { return &BatchListed{} }, "The manifest was read, and the number of jobs is known."},
-		{EventBatchStarted, KindBatch, newBatchMoved, "All jobs exist, or the manifest is invalid."},
-		{EventBatchReleased, KindBatch, newBatchMoved, "An operator released the batch."},
-		{EventBatchReporting, KindBatch, newBatchMoved, "No job of the batch is being processed any more."},
-		{EventBatchCompleted, KindBatch, newBatchReport, "The report was made; everything succeeded."},
-		{EventBatchFailed, KindBatch, newBatchReport, "The report was made; something failed."},
-		{EventBatchUpdateRequested, KindBatch, newBatchMoved, "An operator requested an update report."},
-		{EventBatchDeleted, KindBatch, newBatchMoved, "An operator deleted the batch."},
-		{EventBatchCleaned, KindBatch, newBatchMoved, "The completed or failed batch was cleaned up after its retention time."},
-		{EventBatchReported, KindBatch, func() EventData { return &BatchReported{} }, "A message about the batch was delivered, or could not be delivered."},
+		{EventBatchSubmitted, KindBatch, data[BatchSubmitted], "A deposit was accepted."},
+		{EventBatchHeld, KindBatch, data[BatchMoved], "The batch is held because its collection is on hold."},
+		{EventBatchListed, KindBatch, data[BatchListed], "The manifest was read, and the number of jobs is known."},
+		{EventBatchStarted, KindBatch, data[BatchMoved], "All jobs exist, or the manifest is invalid."},
+		{EventBatchReleased, KindBatch, data[BatchMoved], "An operator released the batch."},
+		{EventBatchReporting, KindBatch, data[BatchMoved], "No job of the batch is being processed any more."},
+		{EventBatchCompleted, KindBatch, data[BatchReport], "The report was made; everything succeeded."},
+		{EventBatchFailed, KindBatch, data[BatchReport], "The report was made; something failed."},
+		{EventBatchUpdateRequested, KindBatch, data[BatchMoved], "An operator requested an update report."},
+		{EventBatchDeleted, KindBatch, data[BatchMoved], "An operator deleted the batch."},
+		{EventBatchCleaned, KindBatch, data[BatchMoved], "The completed or failed batch was cleaned up after its retention time."},
+		{EventBatchReported, KindBatch, data[BatchReported], "A message about the batch was delivered, or could not be delivered."},
 	}
 	depositRegistry = []EventDef{
-		{EventBatchGrabbed, KindBatch, func() EventData { return &BatchGrabbed{} }, "The batch has left its deposit queue for the first claim, and runs from now on."},
-		{EventBatchFreed, KindBatch, func() EventData { return &BatchFreed{} }, "The batch has given up its place among the running ones of its user, and goes on outside the deposit queue."},
+		{EventBatchGrabbed, KindBatch, data[BatchGrabbed], "The batch has left its deposit queue for the first claim, and runs from now on."},
+		{EventBatchFreed, KindBatch, data[BatchFreed], "The batch has given up its place among the running ones of its user, and goes on outside the deposit queue."},
 	}
 )
-
-func newBatchMoved() EventData  { return &BatchMoved{} }
-func newBatchReport() EventData { return &BatchReport{} }
 
 // BatchMove is part of every batch event: the state before and after it, and
 // why. From equals To when the state did not change.

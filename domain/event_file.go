@@ -18,23 +18,19 @@ const (
 
 // fileRegistry is the part of [Registry] about files.
 var fileRegistry = []EventDef{
-	{EventFileDiscovered, KindFile, func() EventData { return &FileFound{} }, "The file became known."},
-	{EventFileDownloadStarted, KindFile, newFileStarted, "A worker began to download the file."},
-	{EventFileDownloaded, KindFile, func() EventData { return &FileFetched{} }, "The file is in the working directory and valid."},
-	{EventFileDownloadFailed, KindFile, newFileFailed, "A download failed, or the downloaded file is damaged."},
-	{EventFileIgnored, KindFile, newFileMoved, "The download was given up after the last attempt."},
-	{EventFileSkipped, KindFile, newFileMoved, "The file will not be processed."},
-	{EventFileReady, KindFile, newFileMoved, "The file may be processed."},
-	{EventFileProcessingStarted, KindFile, newFileStarted, "A worker began to process the file."},
-	{EventFileProcessed, KindFile, func() EventData { return &FileDone{} }, "The file's result is stored."},
-	{EventFileProcessingFailed, KindFile, newFileFailed, "Processing failed, or the stored result is corrupt."},
-	{EventFileAbandoned, KindFile, newFileMoved, "Processing was given up after the last attempt."},
-	{EventFileReopened, KindFile, newFileMoved, "An operator requeued the file."},
+	{EventFileDiscovered, KindFile, data[FileFound], "The file became known."},
+	{EventFileDownloadStarted, KindFile, data[FileStarted], "A worker began to download the file."},
+	{EventFileDownloaded, KindFile, data[FileFetched], "The file is in the working directory and valid."},
+	{EventFileDownloadFailed, KindFile, data[FileFailed], "A download failed, or the downloaded file is damaged."},
+	{EventFileIgnored, KindFile, data[FileMoved], "The download was given up after the last attempt."},
+	{EventFileSkipped, KindFile, data[FileMoved], "The file will not be processed."},
+	{EventFileReady, KindFile, data[FileMoved], "The file may be processed."},
+	{EventFileProcessingStarted, KindFile, data[FileStarted], "A worker began to process the file."},
+	{EventFileProcessed, KindFile, data[FileDone], "The file's result is stored."},
+	{EventFileProcessingFailed, KindFile, data[FileFailed], "Processing failed, or the stored result is corrupt."},
+	{EventFileAbandoned, KindFile, data[FileMoved], "Processing was given up after the last attempt."},
+	{EventFileReopened, KindFile, data[FileMoved], "An operator requeued the file."},
 }
-
-func newFileMoved() EventData   { return &FileMoved{} }
-func newFileStarted() EventData { return &FileStarted{} }
-func newFileFailed() EventData  { return &FileFailed{} }
 
 // FileMove is part of every file event: the state before and after it, why, what
 // the file is, and the counters as they are after it. When an attempt started is

@@ -23,26 +23,24 @@ const (
 
 // jobRegistry is the part of [Registry] about jobs.
 var jobRegistry = []EventDef{
-	{EventJobCreated, KindJob, func() EventData { return &JobCreated{} }, "The job was created from its batch."},
-	{EventJobHeld, KindJob, newJobMoved, "The job is held."},
-	{EventJobReleased, KindJob, newJobMoved, "An operator released the job."},
-	{EventJobAccepted, KindJob, func() EventData { return &JobAccepted{} }, "The payload of the job is valid."},
-	{EventJobEstimated, KindJob, func() EventData { return &JobEstimated{} }, "The sizes of the job's files were requested from their servers."},
-	{EventJobProvisioned, KindJob, newJobMoved, "Working space was promised."},
-	{EventJobDownloaded, KindJob, func() EventData { return &JobDownloaded{} }, "Every file is in the working directory."},
-	{EventJobProcessed, KindJob, func() EventData { return &JobProcessed{} }, "The object is stored."},
-	{EventJobRecorded, KindJob, newJobMoved, "The object is in the inventory."},
-	{EventJobCompleted, KindJob, func() EventData { return &JobDone{} }, "The job is done."},
-	{EventJobFailed, KindJob, func() EventData { return &JobFailure{} }, "The job failed in the state it came from."},
-	{EventJobRequeued, KindJob, newJobMoved, "An operator requeued the failed job."},
-	{EventJobCleaned, KindJob, newJobMoved, "The working directory was removed, and the job has left its queue."},
-	{EventJobDeleted, KindJob, func() EventData { return &JobDeletion{} }, "The job was deleted."},
-	{EventJobIdentified, KindJob, func() EventData { return &JobIdentified{} }, "The object has its identifier."},
-	{EventJobWaiting, KindJob, func() EventData { return &JobWaiting{} }, "The job waits, and the reason for it has changed."},
-	{EventJobReprioritised, KindJob, newJobMoved, "The job's priority was changed."},
+	{EventJobCreated, KindJob, data[JobCreated], "The job was created from its batch."},
+	{EventJobHeld, KindJob, data[JobMoved], "The job is held."},
+	{EventJobReleased, KindJob, data[JobMoved], "An operator released the job."},
+	{EventJobAccepted, KindJob, data[JobAccepted], "The payload of the job is valid."},
+	{EventJobEstimated, KindJob, data[JobEstimated], "The sizes of the job's files were requested from their servers."},
+	{EventJobProvisioned, KindJob, data[JobMoved], "Working space was promised."},
+	{EventJobDownloaded, KindJob, data[JobDownloaded], "Every file is in the working directory."},
+	{EventJobProcessed, KindJob, data[JobProcessed], "The object is stored."},
+	{EventJobRecorded, KindJob, data[JobMoved], "The object is in the inventory."},
+	{EventJobCompleted, KindJob, data[JobDone], "The job is done."},
+	{EventJobFailed, KindJob, data[JobFailure], "The job failed in the state it came from."},
+	{EventJobRequeued, KindJob, data[JobMoved], "An operator requeued the failed job."},
+	{EventJobCleaned, KindJob, data[JobMoved], "The working directory was removed, and the job has left its queue."},
+	{EventJobDeleted, KindJob, data[JobDeletion], "The job was deleted."},
+	{EventJobIdentified, KindJob, data[JobIdentified], "The object has its identifier."},
+	{EventJobWaiting, KindJob, data[JobWaiting], "The job waits, and the reason for it has changed."},
+	{EventJobReprioritised, KindJob, data[JobMoved], "The job's priority was changed."},
 }
-
-func newJobMoved() EventData { return &JobMoved{} }
 
 // JobMove is part of every job event: the state before and after it, why, and
 // the counters as they are after it.

@@ -5,7 +5,7 @@ const EventSettingChanged EventType = "setting.changed"
 
 // settingRegistry is the part of [Registry] about settings.
 var settingRegistry = []EventDef{
-	{EventSettingChanged, KindSetting, func() EventData { return &SettingChanged{} }, "A setting was changed: a hold or a pause was set or released, or another value was set or unset."},
+	{EventSettingChanged, KindSetting, data[SettingChanged], "A setting was changed: a hold or a pause was set or released, or another value was set or unset."},
 }
 
 // SettingChanged is the data of setting.changed.
@@ -37,10 +37,10 @@ const (
 
 // maintenanceRegistry is the part of [Registry] about maintenance.
 var maintenanceRegistry = []EventDef{
-	{EventBatchRepaired, KindBatch, func() EventData { return &BatchRepaired{} }, "The nodes of the batch in the live state were repaired."},
-	{EventJobRepaired, KindJob, func() EventData { return &JobRepaired{} }, "The nodes of the job in the live state were repaired."},
-	{EventSettingRepaired, KindSetting, func() EventData { return &SettingRepaired{} }, "The nodes of the setting, or nodes without an owner, were repaired."},
-	{EventSettingRestored, KindSetting, func() EventData { return &SettingRestored{} }, "The live state was restored from the log, or the log from the tables."},
+	{EventBatchRepaired, KindBatch, data[BatchRepaired], "The nodes of the batch in the live state were repaired."},
+	{EventJobRepaired, KindJob, data[JobRepaired], "The nodes of the job in the live state were repaired."},
+	{EventSettingRepaired, KindSetting, data[SettingRepaired], "The nodes of the setting, or nodes without an owner, were repaired."},
+	{EventSettingRestored, KindSetting, data[SettingRestored], "The live state was restored from the log, or the log from the tables."},
 }
 
 // Repaired is one thing that a repair corrected.

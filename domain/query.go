@@ -29,12 +29,12 @@ const (
 
 // queryRegistry is the part of queries of [Registry].
 var queryRegistry = []EventDef{
-	{EventQueryReceived, KindQuery, func() EventData { return &QueryReceived{} }, "A list of identifiers was accepted."},
-	{EventQueryGrabbed, KindQuery, func() EventData { return &QueryGrabbed{} }, "The query has left its deposit queue, and runs from now on."},
-	{EventQueryAnswered, KindQuery, func() EventData { return &QueryAnswered{} }, "Every line of the list is answered."},
-	{EventQueryFailed, KindQuery, func() EventData { return &QueryMove{} }, "The query could not be answered."},
-	{EventQueryParked, KindQuery, func() EventData { return &QueryMove{} }, "An operator took the waiting query out of its deposit queue."},
-	{EventQueryUnparked, KindQuery, func() EventData { return &QueryMove{} }, "An operator let the parked query wait again."},
+	{EventQueryReceived, KindQuery, data[QueryReceived], "A list of identifiers was accepted."},
+	{EventQueryGrabbed, KindQuery, data[QueryGrabbed], "The query has left its deposit queue, and runs from now on."},
+	{EventQueryAnswered, KindQuery, data[QueryAnswered], "Every line of the list is answered."},
+	{EventQueryFailed, KindQuery, data[QueryMove], "The query could not be answered."},
+	{EventQueryParked, KindQuery, data[QueryMove], "An operator took the waiting query out of its deposit queue."},
+	{EventQueryUnparked, KindQuery, data[QueryMove], "An operator let the parked query wait again."},
 }
 
 // QueryMove is part of every query event, as [BatchMove] is of batch events, and the data

@@ -15,6 +15,7 @@ package text
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -117,4 +118,10 @@ func replace(s, keep string) string {
 		}
 		return r
 	}, s)
+}
+
+// Distinct returns a list without repetitions, each text where it is first.
+func Distinct(list []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { defer func() { seen[s] = true }(); return seen[s] })
 }

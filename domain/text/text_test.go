@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -135,5 +136,17 @@ func TestMediaTypes(t *testing.T) {
 		if got := text.MediaType(s); got != want {
 			t.Errorf("%q: %v", s, got)
 		}
+	}
+}
+
+// TestDistinct: a list keeps each text where it is first, and an empty one stays empty.
+func TestDistinct(t *testing.T) {
+	t.Parallel()
+	list := []string{"b", "a", "b", "", "a", ""}
+	if got := text.Distinct(list); !slices.Equal(got, []string{"b", "a", ""}) || list[2] != "b" {
+		t.Errorf("got %q of %q", got, list)
+	}
+	if got := text.Distinct(nil); got != nil {
+		t.Errorf("nothing became %q", got)
 	}
 }

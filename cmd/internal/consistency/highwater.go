@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/highwater"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -23,15 +23,15 @@ type HighWater struct {
 
 // HighWaterRecords are the records; see record.Records.
 type HighWaterRecords interface {
-	HighWater(ctx context.Context) (done domain.HighWater, begun int64, err error)
+	HighWater(ctx context.Context) (done highwater.Mark, begun int64, err error)
 	BeginHighWater(ctx context.Context, round int64) error
-	EndHighWater(ctx context.Context, m domain.HighWater) error
+	EndHighWater(ctx context.Context, m highwater.Mark) error
 }
 
 // HighWaterStore is the object store; see store.Store.
 type HighWaterStore interface {
-	HighWater(ctx context.Context) (domain.HighWater, error)
-	KeepHighWater(ctx context.Context, m domain.HighWater) error
+	HighWater(ctx context.Context) (highwater.Mark, error)
+	KeepHighWater(ctx context.Context, m highwater.Mark) error
 }
 
 // HighWaterLive is the live state; see zklive.Store.
@@ -62,8 +62,8 @@ func (r rounds) liveBehind() bool    { return r.live < max(r.done, r.begun-1, r.
 // waterRead is what is known from the marks.
 type waterRead struct {
 	rounds
-	mark  domain.HighWater // the latest
-	epoch int64            // of the live state, now
+	mark  highwater.Mark // the latest
+	epoch int64          // of the live state, now
 }
 
 // read reads the marks.
@@ -170,7 +170,7 @@ func (r waterRead) others() (all []*Older) {
 // Raise makes a round, unless nothing has changed since the last one. now is read before:
 // a mark never says more than what was there. The error is an [*Older] if a server was
 // put back to an older copy meanwhile; then no mark is made, which would hide it.
-func (w HighWater) Raise(ctx context.Context, now domain.HighWater) error {
+func (w HighWater) Raise(ctx context.Context, now highwater.Mark) error {
 	r, err := w.read(ctx)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (w HighWater) accept(ctx context.Context) error {
 	return w.round(ctx, r.mark)
 }
 
-func (w HighWater) round(ctx context.Context, m domain.HighWater) error {
+func (w HighWater) round(ctx context.Context, m highwater.Mark) error {
 	if err := w.Records.BeginHighWater(ctx, m.Round); err != nil {
 		return err
 	}

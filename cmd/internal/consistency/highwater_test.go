@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/highwater"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
 // waterPlaces are the places of the marks in memory. A process dies before the step with
 // number dies.
 type waterPlaces struct {
-	done   domain.HighWater
+	done   highwater.Mark
 	begun  int64
-	stored domain.HighWater
+	stored highwater.Mark
 	live   int64
 	epoch  int64
 	dies   int
@@ -38,7 +39,7 @@ type (
 	waterLive    struct{ *waterPlaces }
 )
 
-func (p waterRecords) HighWater(context.Context) (domain.HighWater, int64, error) {
+func (p waterRecords) HighWater(context.Context) (highwater.Mark, int64, error) {
 	return p.done, p.begun, nil
 }
 
@@ -46,7 +47,7 @@ func (p waterRecords) BeginHighWater(_ context.Context, round int64) error {
 	return p.step(func() { p.begun = max(p.begun, round) })
 }
 
-func (p waterRecords) EndHighWater(_ context.Context, m domain.HighWater) error {
+func (p waterRecords) EndHighWater(_ context.Context, m highwater.Mark) error {
 	return p.step(func() {
 		if m.Round > p.done.Round {
 			p.done = m
@@ -54,9 +55,9 @@ func (p waterRecords) EndHighWater(_ context.Context, m domain.HighWater) error 
 	})
 }
 
-func (p waterStore) HighWater(context.Context) (domain.HighWater, error) { return p.stored, nil }
+func (p waterStore) HighWater(context.Context) (highwater.Mark, error) { return p.stored, nil }
 
-func (p waterStore) KeepHighWater(_ context.Context, m domain.HighWater) error {
+func (p waterStore) KeepHighWater(_ context.Context, m highwater.Mark) error {
 	return p.step(func() {
 		if m.Round > p.stored.Round {
 			p.stored = m
@@ -107,7 +108,7 @@ func TestHighWaterFindsOlderCopies(t *testing.T) {
 			for range n {
 				seq++
 				p.dies = r.IntN(7) // 0, 5, 6: it does not die
-				if err := p.water().Raise(t.Context(), domain.HighWater{Epoch: 1, LogSeq: seq}); err != nil && !errors.Is(err, errDead) {
+				if err := p.water().Raise(t.Context(), highwater.Mark{Epoch: 1, LogSeq: seq}); err != nil && !errors.Is(err, errDead) {
 					t.Fatal(err)
 				}
 				if codes := p.older(t); len(codes) > 0 {
@@ -148,7 +149,7 @@ func TestHighWaterFindsOlderCopies(t *testing.T) {
 		if err := p.water().Check(t.Context()); !errors.As(err, &o) {
 			t.Fatalf("%+v: an older copy passes the check: %v", p, err)
 		}
-		if err := p.water().Raise(t.Context(), domain.HighWater{Epoch: 1, LogSeq: seq + 1}); err == nil {
+		if err := p.water().Raise(t.Context(), highwater.Mark{Epoch: 1, LogSeq: seq + 1}); err == nil {
 			t.Fatalf("%+v: a mark hides an older copy", p)
 		}
 		if slices.Contains(want, TreeOlder) {
@@ -177,7 +178,7 @@ func TestHighWaterFindsAShortLogAndAnOlderEpoch(t *testing.T) {
 		want  domain.Code
 	}{{2, 10, ""}, {2, 9, LogOlder}, {3, 9, ""}, {1, 10, TreeOlder}} {
 		p := &waterPlaces{epoch: c.epoch}
-		if err := p.water().Raise(t.Context(), domain.HighWater{Epoch: 2, LogSeq: 10}); err != nil {
+		if err := p.water().Raise(t.Context(), highwater.Mark{Epoch: 2, LogSeq: 10}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := p.water().read(t.Context())

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/highwater"
 )
 
 // marksPrefix begins the keys of high-water marks. Each has a key of its own: the store
@@ -18,7 +18,7 @@ const marksPrefix = "marks/"
 func markKey(round int64) string { return fmt.Sprintf("%s%012d.json", marksPrefix, round) }
 
 // HighWater returns the highest mark, with round 0 if there is none.
-func (s *Store) HighWater(ctx context.Context) (m domain.HighWater, err error) {
+func (s *Store) HighWater(ctx context.Context) (m highwater.Mark, err error) {
 	for {
 		last := ""
 		for o, err := range s.List(ctx, marksPrefix) {
@@ -53,7 +53,7 @@ func (s *Store) HighWater(ctx context.Context) (m domain.HighWater, err error) {
 
 // KeepHighWater stores a mark and removes those of rounds before the last one. A mark of
 // the same round that is there stays.
-func (s *Store) KeepHighWater(ctx context.Context, m domain.HighWater) error {
+func (s *Store) KeepHighWater(ctx context.Context, m highwater.Mark) error {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@ package store
 import (
 	"testing"
 
-	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/highwater"
 )
 
 // The highest mark counts, whatever a process writes late; those before the last one go.
@@ -14,15 +14,15 @@ func TestHighWater(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	has := func(want domain.HighWater) {
+	has := func(want highwater.Mark) {
 		t.Helper()
 		if m, err := s.HighWater(t.Context()); err != nil || m != want {
 			t.Errorf("it is %+v, %v, want %+v", m, err, want)
 		}
 	}
-	has(domain.HighWater{})
-	mark := func(round int64, seq uint64) domain.HighWater {
-		return domain.HighWater{Round: round, Epoch: 1, LogSeq: seq, Batch: "bid0000000001"}
+	has(highwater.Mark{})
+	mark := func(round int64, seq uint64) highwater.Mark {
+		return highwater.Mark{Round: round, Epoch: 1, LogSeq: seq, Batch: "bid0000000001"}
 	}
 	for round := range int64(12) {
 		if err := s.KeepHighWater(t.Context(), mark(round+1, 5)); err != nil {
@@ -30,7 +30,7 @@ func TestHighWater(t *testing.T) {
 		}
 		has(mark(round+1, 5))
 	}
-	for _, late := range []domain.HighWater{mark(12, 4), mark(3, 1)} {
+	for _, late := range []highwater.Mark{mark(12, 4), mark(3, 1)} {
 		if err := s.KeepHighWater(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}

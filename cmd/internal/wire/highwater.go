@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/highwater"
 )
 
 // How often a high-water mark is made while anything changes, and how long the last one
@@ -57,7 +58,7 @@ func (in *Installation) MarkHighWater(ctx context.Context) error {
 
 // markHighWater makes one mark, of what is read before.
 func (in *Installation) markHighWater(ctx context.Context, water consistency.HighWater) (err error) {
-	now := domain.HighWater{}
+	now := highwater.Mark{}
 	log, err := in.Log(ctx)
 	if err != nil {
 		return err

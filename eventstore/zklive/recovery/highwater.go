@@ -11,7 +11,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// HighWaterMark keeps the round of the last high-water mark, a domain.HighWater.
+// HighWaterMark keeps the round of the last high-water mark, a highwater.Mark.
 type HighWaterMark struct {
 	conn *session.Conn
 	root layout.Root
