@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
 )
 
 var update = flag.Bool("update", false, "update the diagrams and docs/states.md")
@@ -18,6 +19,7 @@ func TestDrawings(t *testing.T) {
 		"testdata/batch.mmd": batchDiagram(),
 		"testdata/job.mmd":   jobDiagram(),
 		"testdata/file.mmd":  fileDiagram(),
+		"testdata/slot.mmd":  slotDiagram(),
 		"../docs/states.md":  statesPage(),
 	} {
 		if *update {
@@ -45,6 +47,11 @@ func TestDrawingIsWhole(t *testing.T) {
 			t.Errorf("%s is missing", r.Row)
 		}
 	}
+	for _, r := range slot.Transitions {
+		if !strings.Contains(slotDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(slotTable(), "| "+r.Row+" |") {
+			t.Errorf("%s is missing", r.Row)
+		}
+	}
 	for _, r := range domain.FileTransitions {
 		if !strings.Contains(fileDiagram(), ": "+r.Row+" "+string(r.Event)+"\n") || !strings.Contains(fileTable(), "| "+r.Row+" |") {
 			t.Errorf("%s is missing", r.Row)
@@ -53,11 +60,11 @@ func TestDrawingIsWhole(t *testing.T) {
 }
 
 func statesPage() string {
-	return `# The states of batches, jobs and files
+	return `# The states of batches, jobs, files and slots
 
-<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go, domain/job.go and domain/file.go. -->
+<!-- Written by ` + "`make generate`" + ` from the tables in domain/batch.go, domain/job.go, domain/file.go and domain/slot/slot.go. -->
 
-Every change of state is a row of one of the three tables below; no other change is
+Every change of state is a row of one of the four tables below; no other change is
 possible. Each row writes one event; for a batch or a job, the event and all changes to
 the live state are one atomic write. A command that no row allows is refused; the refusal
 names the state and what is possible from there.
@@ -96,5 +103,14 @@ F5 or F8 and F7, and F13 or F16 and F15, are written together when the attempts
 are used up. F7 and F15 are written alone only after the maximum was lowered.
 
 No worker or timer changes a file in IGNORE, SKIPPED, PROCESSED or ABANDONED.
+
+## Slots
+
+` + "```mermaid\n" + slotDiagram() + "```\n\n" + slotTable() + `
+A slot is a group of a dataset with its time window. The clock of the log says whether the
+window has begun or is over. A file of a slot that is PENDING waits in DOWNLOADED; of one
+that is DONE or MISSED it is skipped (F9, slot_closed). Files that are READY go on. A slot
+that is still PENDING when its window is over, and in which a file has arrived, takes S2 and
+S3 in one write.
 `
 }

@@ -43,7 +43,7 @@
 //
 // # Vocabulary
 //
-// Aggregate: a batch, job, file, setting or query; the unit whose events are numbered
+// Aggregate: a batch, job, file, setting, query or slot; the unit whose events are numbered
 // from 1 without holes. State: what the events of an aggregate fold to. Version: the
 // number of its last event. Command: what is asked of an aggregate. Facts: what a
 // decision needs to know besides the state. Refusal: why the rules do not allow a

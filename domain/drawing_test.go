@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
 )
 
 // batchDiagram draws [domain.BatchTransitions] as a Mermaid state diagram.
@@ -173,6 +174,26 @@ func fileTable() string {
 	for _, t := range domain.FileTransitions {
 		row(&b, t.Row, from(string(t.From))+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, or(t.Guard, "always"),
 			or(string(t.Count), "keep"), or(t.Effect, "–"))
+	}
+	return b.String()
+}
+
+// slotDiagram draws [slot.Transitions] as a Mermaid state diagram.
+func slotDiagram() string {
+	d := &diagram{}
+	for _, t := range slot.Transitions {
+		d.arrow(string(t.From), string(t.To), t.Row+" "+string(t.Event))
+	}
+	return d.String()
+}
+
+// slotTable returns [slot.Transitions] as a Markdown table.
+func slotTable() string {
+	var b strings.Builder
+	row(&b, "#", "from → to", "event", "who", "when")
+	row(&b, "---", "---", "---", "---", "---")
+	for _, t := range slot.Transitions {
+		row(&b, t.Row, from(string(t.From))+" → "+string(t.To), "`"+string(t.Event)+"`", t.By, t.Guard)
 	}
 	return b.String()
 }

@@ -26,7 +26,7 @@ type EventDef struct {
 
 // Registry holds every event type in its newest version (v1), in the order of
 // the documentation.
-var Registry = slices.Concat(batchRegistry, jobRegistry, settingRegistry, fileRegistry, maintenanceRegistry, depositRegistry, queryRegistry)
+var Registry = slices.Concat(batchRegistry, jobRegistry, settingRegistry, fileRegistry, maintenanceRegistry, depositRegistry, queryRegistry, slotRegistry)
 
 var byType = func() map[EventType]EventDef {
 	m := make(map[EventType]EventDef, len(Registry))
@@ -39,8 +39,8 @@ var byType = func() map[EventType]EventDef {
 // Lookup returns the row of an event type, and reports whether the registry has it.
 func Lookup(t EventType) (EventDef, bool) { d, ok := byType[t]; return d, ok }
 
-// EventData is the data of one event: a pointer to one of the structs in the files event_*.go
-// and query.go.
+// EventData is the data of one event: a pointer to one of the structs in the files event_*.go,
+// query.go and slot.go.
 type EventData interface{ eventData() }
 
 func data[T any, P interface {

@@ -16,7 +16,11 @@ const (
 	KindFile    Kind = "file"
 	KindSetting Kind = "setting"
 	KindQuery   Kind = "query"
+	KindSlot    Kind = "slot"
 )
+
+// OfLog reports whether aggregates of the kind are in the log only, without live state.
+func (k Kind) OfLog() bool { return k == KindFile || k == KindSlot }
 
 // Aggregate names one aggregate: its kind and its id within the kind.
 type Aggregate struct {
@@ -31,7 +35,7 @@ func (a Aggregate) String() string { return string(a.Kind) + "/" + a.ID }
 func ParseAggregate(s string) (Aggregate, error) {
 	kind, id, ok := strings.Cut(s, "/")
 	switch Kind(kind) {
-	case KindBatch, KindJob, KindFile, KindSetting, KindQuery:
+	case KindBatch, KindJob, KindFile, KindSetting, KindQuery, KindSlot:
 		if ok && id != "" {
 			return Aggregate{Kind: Kind(kind), ID: id}, nil
 		}

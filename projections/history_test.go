@@ -27,6 +27,7 @@ type world struct {
 	settings map[string]domain.Setting
 	files    map[domain.FileHash]domain.File
 	asked    map[domain.QueryID]int64 // versions of queries, as they are projected
+	slotted  map[string]int           // changes of slots, as they are projected
 	found    []domain.FileHash        // in the order of their discovery
 	ofBatch  map[domain.BatchID][]domain.JobID
 	open     []domain.BatchID // batches that are not deleted
@@ -61,6 +62,7 @@ func history(t testing.TB, seed uint64, n int) *world {
 	now := w.now
 	w.deposits(900)
 	w.queries()
+	w.slots()
 	w.now = now
 	more := len(w.log) - 1
 	for w.rnd = rnd; len(w.log) < n+more; {

@@ -188,6 +188,8 @@ func (w world) version(a domain.Aggregate) int64 {
 		return w.files[domain.FileHash(a.ID)].Version
 	case domain.KindQuery:
 		return w.asked[domain.QueryID(a.ID)]
+	case domain.KindSlot:
+		return int64(w.slotted[a.ID])
 	default:
 		return w.settings[a.ID].Version
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/query"
@@ -82,6 +83,18 @@ func (w *world) projected(db query.DB) (got world) {
 	rows, qerr := query.Queries(ctx, db, query.QueryFilter{Limit: math.MaxInt32})
 	if err := errors.Join(err, qerr); err != nil {
 		w.t.Fatal(err)
+	}
+	slots, err := query.Slots(ctx, db, query.SlotFilter{Limit: math.MaxInt32})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	got.slotted = map[string]int{}
+	for _, row := range slots {
+		history, err := query.SlotHistory(ctx, db, slot.ID(row.SlotID))
+		if err != nil || row.Status != history[len(history)-1].ToStatus {
+			w.t.Fatalf("%s is %s after %+v, %v", row.SlotID, row.Status, history, err)
+		}
+		got.slotted[row.SlotID] = len(history)
 	}
 	got.asked = map[domain.QueryID]int64{}
 	for _, row := range rows {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/slot"
 )
 
 // samples returns one event of every type, in the order of the registry, with each field
@@ -17,6 +18,7 @@ func samples() []domain.Recorded {
 	maps.Copy(data, sampleFileData(at, job))
 	maps.Copy(data, sampleMendData(data))
 	maps.Copy(data, sampleQueryData())
+	maps.Copy(data, sampleSlotData(at))
 	var all []domain.Recorded
 	for i, def := range domain.Registry {
 		r := domain.Recorded{
@@ -36,6 +38,8 @@ func samples() []domain.Recorded {
 			r.Aggregate, r.Zxid = domain.HashFile(string(job), "Karte.tif").Aggregate(), 0 // straight to the log
 		case domain.KindQuery:
 			r.Aggregate, r.BatchID = domain.NewQueryID(7).Aggregate(), ""
+		case domain.KindSlot:
+			r.Aggregate, r.BatchID, r.Zxid = slot.NewID("goes-16", "2026/073").Aggregate(), "", 0
 		default:
 			r.Aggregate, r.BatchID = domain.SettingAggregate(domain.HoldCollection, "Maps_1"), ""
 		}
@@ -180,6 +184,20 @@ func sampleQueryData() map[domain.EventType]domain.EventData {
 		domain.EventQueryFailed:   moved(move(asked.Grabbed, asked.Failed, nil, nil)),
 		domain.EventQueryParked:   moved(move(asked.Received, asked.Parked, nil, ring)),
 		domain.EventQueryUnparked: moved(move(asked.Parked, asked.Received, &waits, nil)),
+	}
+}
+
+func sampleSlotData(at domain.Time) map[domain.EventType]domain.EventData {
+	move := func(from, to domain.SlotState, files int, why *domain.Reason) domain.EventData {
+		return &domain.SlotMove{From: from, To: to, Reason: why, Dataset: "goes-16", Group: "2026/073", Opens: at, Closes: domain.At(at.Add(time.Hour)), Files: files}
+	}
+	byHand := &domain.Reason{Class: domain.ClassWait, Code: "opened_by_operator", Message: "the files come late"}
+	missed := &domain.Reason{Class: domain.ClassTimeout, Code: slot.CodeMissed, Message: "its window ended and no file had arrived"}
+	return map[domain.EventType]domain.EventData{
+		domain.EventSlotCreated: move(domain.SlotNone, domain.SlotPending, 0, nil),
+		domain.EventSlotOpened:  move(domain.SlotMissed, domain.SlotActive, 0, byHand),
+		domain.EventSlotClosed:  move(domain.SlotActive, domain.SlotDone, 3, nil),
+		domain.EventSlotMissed:  move(domain.SlotPending, domain.SlotMissed, 0, missed),
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
@@ -130,6 +131,12 @@ func moves(def domain.EventDef) (from, to []any) {
 		}
 	}
 	for _, row := range lookup.Transitions {
+		if row.Event == def.Type {
+			add(&from, string(row.From))
+			add(&to, string(row.To))
+		}
+	}
+	for _, row := range slot.Transitions {
 		if row.Event == def.Type {
 			add(&from, string(row.From))
 			add(&to, string(row.To))

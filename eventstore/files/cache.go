@@ -8,39 +8,39 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// cached is the least number of files that are kept; the largest is twice that.
+// cached is the least number of aggregates that are kept; the largest is twice that.
 const cached = 20_000
 
-// cache keeps the files that were last used. It only saves reads: a decision on an
+// cache keeps the aggregates that were last used. It only saves reads: a decision on an
 // outdated state is refused by the log, and made again.
-type cache struct {
-	mu    sync.Mutex
-	files *recent.Map[domain.FileHash, knownFile]
+type cache[S any] struct {
+	mu     sync.Mutex
+	states *recent.Map[domain.Aggregate, known[S]]
 }
 
-func (c *cache) get(hash domain.FileHash) (knownFile, bool) {
+func (c *cache[S]) get(a domain.Aggregate) (known[S], bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.files == nil {
-		return knownFile{}, false
+	if c.states == nil {
+		return known[S]{}, false
 	}
-	return c.files.Get(hash)
+	return c.states.Get(a)
 }
 
-// put keeps a state unless a later one is known, or the file is done: then it is hardly
-// asked for again.
-func (c *cache) put(hash domain.FileHash, at knownFile) {
+// put keeps a state unless a later one is known, or the aggregate is done: then it is
+// hardly asked for again.
+func (c *cache[S]) put(a domain.Aggregate, at known[S], done bool) {
 	at.ofCommand = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.files == nil {
-		c.files = recent.New[domain.FileHash, knownFile](crash.Remembered(cached))
+	if c.states == nil {
+		c.states = recent.New[domain.Aggregate, known[S]](crash.Remembered(cached))
 	}
-	switch known, _ := c.files.Get(hash); {
-	case known.seq > at.seq:
-	case at.file.State == domain.FileProcessed:
-		c.files.Delete(hash)
+	switch old, _ := c.states.Get(a); {
+	case old.seq > at.seq:
+	case done:
+		c.states.Delete(a)
 	default:
-		c.files.Set(hash, at)
+		c.states.Set(a, at)
 	}
 }

@@ -1,7 +1,7 @@
-// Package files is the write path of files, which have no live state: [Handler] folds
-// a file's events, decides, and appends to the file's own subject, expecting the event
-// that it decided upon. A conflict makes it load and decide again.
+// Package files is the write path of files and slots, which have no live state: [Handler]
+// and [Slots] fold the events of an aggregate, decide, and append to its own subject,
+// expecting the event that they decided upon. A conflict makes them load and decide again.
 //
-// handler.go has the commands and reads, all.go the write of many files at once,
-// cache.go the cache of states.
+// handler.go has the commands and reads of files, slots.go those of slots; write.go writes
+// many aggregates at once, for both; cache.go is the cache of states.
 package files

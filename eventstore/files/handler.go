@@ -2,12 +2,9 @@ package files
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -26,7 +23,7 @@ type Handler struct {
 	NewID func() string    // a fresh command id (UUID)
 	Epoch int64            // of the live tree, see Overview; 0 = the first
 
-	cache      cache
+	cache      cache[domain.File]
 	duplicates atomic.Int64
 }
 
@@ -94,24 +91,15 @@ func (h *Handler) DiscoverAll(ctx context.Context, files []domain.DiscoverFile, 
 func (h *Handler) Duplicates() int64 { return h.duplicates.Load() }
 
 // Now returns the log's time, by which timeouts and delays are decided.
-func (h *Handler) Now(ctx context.Context) (domain.Time, error) {
-	info, err := h.Log.Info(ctx)
-	if err != nil {
-		return domain.Time{}, err
-	}
-	if info.Now.IsZero() {
-		return domain.Time{}, &eventstore.Error{Op: "ask the log for its time", Err: eventstore.ErrBroken, Hint: "its server does not report it: upgrade the server"}
-	}
-	return domain.At(info.Now), nil
-}
+func (h *Handler) Now(ctx context.Context) (domain.Time, error) { return logTime(ctx, h.Log) }
 
 // Load reads a file's state from the log. ErrNotFound: it was never discovered.
 func (h *Handler) Load(ctx context.Context, hash domain.FileHash) (domain.File, error) {
-	at, err := h.load(ctx, hash, "")
+	at, err := h.writer().load(ctx, hash.Aggregate(), "")
 	if err == nil && at.seq == 0 {
 		err = &eventstore.Error{Op: "load", Aggregate: hash.Aggregate(), Err: eventstore.ErrNotFound}
 	}
-	return at.file, err
+	return at.state, err
 }
 
 // Files returns the states of those of the files that exist, from the cache of this
@@ -124,58 +112,65 @@ func (h *Handler) Files(ctx context.Context, hashes []domain.FileHash) (map[doma
 // FromLog is like Files, but reads the log only: for a caller that would fail because of
 // a state that another process may have changed.
 func (h *Handler) FromLog(ctx context.Context, hashes []domain.FileHash) (map[domain.FileHash]domain.File, error) {
-	return h.files(ctx, hashes, func(domain.FileHash) (knownFile, bool) { return knownFile{}, false })
+	return h.files(ctx, hashes, func(domain.Aggregate) (known[domain.File], bool) { return known[domain.File]{}, false })
 }
 
-func (h *Handler) files(ctx context.Context, hashes []domain.FileHash, known func(domain.FileHash) (knownFile, bool)) (map[domain.FileHash]domain.File, error) {
-	found := make([]knownFile, len(hashes))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(concurrentReads)
+func (h *Handler) files(ctx context.Context, hashes []domain.FileHash, get func(domain.Aggregate) (known[domain.File], bool)) (map[domain.FileHash]domain.File, error) {
+	all := make([]domain.Aggregate, len(hashes))
 	for i, hash := range hashes {
-		if at, ok := known(hash); ok {
-			found[i] = at
-			continue
-		}
-		g.Go(func() (err error) { found[i], err = h.load(gctx, hash, ""); return err })
+		all[i] = hash.Aggregate()
 	}
-	if err := g.Wait(); err != nil {
+	found, err := h.writer().states(ctx, all, get)
+	if err != nil {
 		return nil, err
 	}
 	files := make(map[domain.FileHash]domain.File, len(hashes))
 	for i, hash := range hashes {
 		if found[i].seq > 0 {
-			files[hash] = found[i].file
+			files[hash] = found[i].state
 		}
 	}
 	return files, nil
 }
 
-// knownFile is a file's state and the sequence of its last event; the zero value is
-// a file that was not discovered.
-type knownFile struct {
-	file      domain.File
-	seq       uint64
-	ofCommand []domain.Recorded // events of the command that was asked for
+// All decides and appends commands about different files, up to [MaxEvents] events in
+// one write. Each file is independent: its refusal or conflict does not affect the
+// others. The results are in the order of the requests. An error of the call itself
+// (the log cannot be reached until ctx ends) is also the error of every file that has
+// no result yet.
+//
+// A command id applies once to each file: a call with the same id again returns what
+// the first one wrote.
+func (h *Handler) All(ctx context.Context, requests []Request, o eventstore.Meta) ([]Result, error) {
+	all := make([]request[domain.FileCommand], len(requests))
+	for i, r := range requests {
+		all[i] = request[domain.FileCommand]{r.Hash.Aggregate(), r.Command}
+	}
+	outcomes, err := h.writer().all(ctx, all, o)
+	results := make([]Result, len(requests))
+	for i, o := range outcomes {
+		results[i] = Result{File: o.state, Seq: o.seq, Rows: o.rows, Events: o.events, Duplicate: o.duplicate, Err: o.err}
+	}
+	return results, err
 }
 
-// load folds a file's events and caches the result.
-func (h *Handler) load(ctx context.Context, hash domain.FileHash, commandID string) (knownFile, error) {
-	at := knownFile{file: domain.File{Hash: hash}}
-	a := hash.Aggregate()
-	for r, err := range h.Log.Read(ctx, eventstore.ReadOptions{Aggregate: &a}) {
-		if err != nil {
-			return knownFile{}, err
+func (h *Handler) writer() writer[domain.File, domain.FileCommand] {
+	return writer[domain.File, domain.FileCommand]{ofFiles, h.Log, h.Clock, h.NewID, h.Epoch, &h.cache, &h.duplicates}
+}
+
+var ofFiles = kind[domain.File, domain.FileCommand]{
+	zero: func(a domain.Aggregate) domain.File { return domain.File{Hash: domain.FileHash(a.ID)} },
+	decide: func(f domain.File, cmd domain.FileCommand) ([]string, []domain.Event, error) {
+		dec, err := domain.DecideFile(f, cmd)
+		return dec.Rows, dec.Events, err
+	},
+	evolve: domain.EvolveFile,
+	first:  func(cmd domain.FileCommand) bool { _, discovery := cmd.(domain.DiscoverFile); return discovery },
+	batch: func(f domain.File, cmd domain.FileCommand) domain.BatchID {
+		if d, ok := cmd.(domain.DiscoverFile); ok {
+			return d.Spec.BatchID
 		}
-		if at.file, err = domain.EvolveFile(at.file, r); err != nil {
-			return knownFile{}, &eventstore.Error{Op: "load", Aggregate: a, Err: errors.Join(eventstore.ErrBroken, err), Hint: fmt.Sprintf("see sequence %d of the log", r.Seq)}
-		}
-		at.seq = r.Seq
-		if commandID != "" && r.CommandID == commandID {
-			at.ofCommand = append(at.ofCommand, r)
-		}
-	}
-	if at.seq > 0 {
-		h.cache.put(hash, knownFile{file: at.file, seq: at.seq})
-	}
-	return at, nil
+		return f.Spec.BatchID
+	},
+	done: func(f domain.File) bool { return f.State == domain.FileProcessed },
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 	"github.com/accession-ingest/accession/projections/internal/tables"
@@ -65,6 +66,12 @@ func (t Tables) Files(ctx context.Context, after string, limit int) ([]domain.Fi
 func (t Tables) Queries(ctx context.Context, after string, limit int) ([]lookup.Query, error) {
 	rows, err := pgdb.New(t.DB).QueriesAfter(ctx, pgdb.QueriesAfterParams{After: after, MaxRows: int32(limit)})
 	return pageOf(rows, err, func(r pgdb.AccessionQuery) (lookup.Query, error) { return fold.QueryOf(r), nil })
+}
+
+// Slots returns slots as the fold left them.
+func (t Tables) Slots(ctx context.Context, after string, limit int) ([]slot.Slot, error) {
+	rows, err := pgdb.New(t.DB).SlotsAfter(ctx, pgdb.SlotsAfterParams{After: after, MaxRows: int32(limit)})
+	return pageOf(rows, err, func(r pgdb.AccessionSlot) (slot.Slot, error) { return fold.SlotOf(r), nil })
 }
 
 // Settings returns all settings.

@@ -43,7 +43,7 @@ $$`
 )
 
 // appendOnly are the tables whose rows a rebuild writes once and never looks for.
-var appendOnly = []string{"event", "job_transition", "file_transition", "batch_report"}
+var appendOnly = []string{"event", "job_transition", "file_transition", "batch_report", "slot_transition"}
 
 func (r *rebuild) unindex(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, r.cfg.Pool, func(tx pgx.Tx) error {

@@ -12,6 +12,9 @@ select * from accession.file where raw_file_hash > @after order by raw_file_hash
 -- name: QueriesAfter :many
 select * from accession.query where id > @after order by id limit @max_rows;
 
+-- name: SlotsAfter :many
+select * from accession.slot where id > @after order by id limit @max_rows;
+
 -- name: AllSettings :many
 select * from accession.setting order by kind, name;
 

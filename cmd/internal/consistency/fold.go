@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -44,6 +45,9 @@ var (
 	queries = kind[lookup.Query]{"query",
 		func(a domain.Aggregate) lookup.Query { return lookup.Query{ID: domain.QueryID(a.ID)} }, lookup.Evolve,
 		func(q lookup.Query) key { return key{q.ID.Aggregate(), "", q.Version} }}
+	slots = kind[slot.Slot]{"slot",
+		func(a domain.Aggregate) slot.Slot { return slot.Slot{ID: slot.ID(a.ID)} }, slot.Evolve,
+		func(s slot.Slot) key { return key{s.ID.Aggregate(), "", s.Version} }}
 	settings = kind[domain.Setting]{"setting",
 		func(a domain.Aggregate) domain.Setting {
 			kind, name, _ := strings.Cut(a.ID, ":")
@@ -83,13 +87,14 @@ type folded struct {
 	settings map[domain.Aggregate]domain.Setting
 	files    map[domain.Aggregate]domain.File
 	queries  map[domain.Aggregate]lookup.Query
+	slots    map[domain.Aggregate]slot.Slot
 	made     map[domain.BatchID]int // jobs
 	broken   map[domain.Aggregate]bool
 }
 
 func newFolded() *folded {
 	return &folded{map[domain.Aggregate]domain.Batch{}, map[domain.Aggregate]domain.Job{}, map[domain.Aggregate]domain.Setting{},
-		map[domain.Aggregate]domain.File{}, map[domain.Aggregate]lookup.Query{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
+		map[domain.Aggregate]domain.File{}, map[domain.Aggregate]lookup.Query{}, map[domain.Aggregate]slot.Slot{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
 }
 
 func (f *folded) apply(r domain.Recorded) error {
@@ -107,6 +112,8 @@ func (f *folded) apply(r domain.Recorded) error {
 		return files.apply(f.files, r)
 	case domain.KindQuery:
 		return queries.apply(f.queries, r)
+	case domain.KindSlot:
+		return slots.apply(f.slots, r)
 	}
 	return fmt.Errorf("unknown kind of aggregate: %s", r.Aggregate.Kind)
 }
@@ -161,6 +168,7 @@ func (c *checker) fold(ctx context.Context, part uint32) (*folded, error) {
 		delete(f.settings, a)
 		delete(f.files, a)
 		delete(f.queries, a)
+		delete(f.slots, a)
 		delete(c.unseen, a)
 	}
 	return f, nil
@@ -214,7 +222,7 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 		if err != nil {
 			return h, err
 		}
-		if r.Aggregate.Kind != domain.KindFile {
+		if !r.Aggregate.Kind.OfLog() {
 			if err := f.apply(r); err != nil {
 				return h, fmt.Errorf("sequence %d of the log: %w", r.Seq, err)
 			}

@@ -154,7 +154,7 @@ func (o Opening) tail(ctx context.Context, seen seenLog) (_ []domain.Recorded, l
 		if err != nil {
 			return nil, 0, err
 		}
-		all = slices.DeleteFunc(all, func(r domain.Recorded) bool { return r.Aggregate.Kind == domain.KindFile })
+		all = slices.DeleteFunc(all, func(r domain.Recorded) bool { return r.Aggregate.Kind.OfLog() })
 		if len(all) > 0 {
 			slices.Reverse(all)
 			return all, info.Last, nil

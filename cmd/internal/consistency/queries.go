@@ -72,10 +72,10 @@ func (c *checker) orphanQueryTickets(ctx context.Context, id domain.QueryID, nod
 	return c.below(ctx, TicketOrphan, nodes)
 }
 
-// columns returns the parts of a query that its row has.
-func columns(q lookup.Query) lookup.Query {
-	if why := q.Reason; why != nil {
-		q.Reason = &domain.Reason{Class: why.Class, Code: why.Code, Message: why.Message}
+// shortReason returns the parts of a reason that the row of a query or slot has.
+func shortReason(why *domain.Reason) *domain.Reason {
+	if why == nil {
+		return nil
 	}
-	return q
+	return &domain.Reason{Class: why.Class, Code: why.Code, Message: why.Message}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/lookup"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -82,6 +83,7 @@ func (c *checker) rows(ctx context.Context, f *folded, part uint32) error {
 		table[domain.Job]{jobs, c, part, f.jobs, f.broken, t.Jobs},
 		table[domain.File]{files, c, part, f.files, f.broken, t.Files},
 		table[lookup.Query]{queries, c, part, f.queries, f.broken, t.Queries},
+		table[slot.Slot]{slots, c, part, f.slots, f.broken, t.Slots},
 		table[domain.Setting]{settings, c, part, f.settings, f.broken, func(ctx context.Context, after string, _ int) ([]domain.Setting, error) {
 			if after != "" {
 				return nil, nil // all of them are one page
@@ -176,7 +178,9 @@ func (t table[S]) row(ctx context.Context, row, want S, known bool) error {
 	case *domain.Job: // the tables have the first key alone
 		s.Identifiers.ObjectKeys = nil
 	case *lookup.Query:
-		*s = columns(*s)
+		s.Reason = shortReason(s.Reason)
+	case *slot.Slot:
+		s.Reason = shortReason(s.Reason)
 	}
 	if reflect.DeepEqual(want, row) {
 		return nil

@@ -102,6 +102,7 @@ type Report struct {
 	Jobs     int    `json:"jobs"`
 	Files    int    `json:"files"`
 	Queries  int    `json:"queries"`
+	Slots    int    `json:"slots"`
 	Settings int    `json:"settings"`
 	// BusyQueues are deposit queues that were written all the time: of them only the numbers
 	// of running deposits were compared.
@@ -242,7 +243,7 @@ func (c *checker) passes(ctx context.Context) error {
 func (c *checker) tree(ctx context.Context, f *folded) error {
 	r := &c.result
 	r.Batches, r.Jobs, r.Files, r.Settings = r.Batches+len(f.batches), r.Jobs+len(f.jobs), r.Files+len(f.files), r.Settings+len(f.settings)
-	r.Queries += len(f.queries)
+	r.Queries, r.Slots = r.Queries+len(f.queries), r.Slots+len(f.slots)
 	g := c.group(ctx, len(f.batches)+len(f.jobs)+len(f.queries))
 	c.queries(g, f)
 	for a, b := range f.batches {

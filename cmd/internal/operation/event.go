@@ -39,7 +39,7 @@ type EventStream struct {
 	Job        string    `query:"job" maxLength:"40" doc:"Only of this job and its files"`
 	File       string    `query:"file" maxLength:"80" doc:"Only of the file with this hash"`
 	Collection string    `query:"collection" maxLength:"200" doc:"Only of this collection"`
-	Kind       []string  `query:"kind" maxItems:"10" doc:"Only of these kinds: batch, job, file, query or setting; separated by commas"`
+	Kind       []string  `query:"kind" maxItems:"10" doc:"Only of these kinds: batch, job, file, query, setting or slot; separated by commas"`
 	Type       []string  `query:"type" maxItems:"100" doc:"Only of these types, such as job.failed; separated by commas"`
 	Actor      []string  `query:"actor" maxItems:"100" doc:"Only by these actors, such as user/maria or daemon/*; separated by commas"`
 	Since      time.Time `query:"since" doc:"Only from this time on"`

@@ -27,10 +27,12 @@ type Fold struct {
 	settings map[string]*settingState
 	deposits map[string]*depositState
 	queries  map[string]*queryState
+	slots    map[string]*slotState
 
 	events          []pgdb.AccessionEvent
 	transitions     []pgdb.AccessionJobTransition
 	fileTransitions []pgdb.AccessionFileTransition
+	slotTransitions []pgdb.AccessionSlotTransition
 	reports         []pgdb.AccessionBatchReport
 	retries         retries
 	lateJobs        lateJobs
@@ -50,6 +52,7 @@ func New() *Fold {
 	return &Fold{
 		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
 		files: map[string]*fileState{}, counts: map[string]*countState{}, deposits: map[string]*depositState{}, queries: map[string]*queryState{},
+		slots:   map[string]*slotState{},
 		retries: retries{byKey: map[attemptKey]*Retry{}},
 	}
 }
@@ -72,10 +75,10 @@ func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S,
 }
 
 // keysToLoad are the keys of the states that must be read, by read model.
-type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries keySet }
+type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries, slots keySet }
 
 func newKeysToLoad() keysToLoad {
-	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
+	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
 }
 
 // ensureStates adds the states that an event changes and the fold does not have, and adds
@@ -96,6 +99,8 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 	case domain.KindQuery:
 		ensureState(f, f.queries, id, func() *queryState { return &queryState{} }, toLoad.queries, first)
 		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
+	case domain.KindSlot:
+		ensureState(f, f.slots, id, func() *slotState { return &slotState{} }, toLoad.slots, first)
 	case domain.KindFile:
 		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
 		if m, ok := domain.MoveOfFile(r.Data); ok && first && m.JobID != "" {
@@ -126,6 +131,7 @@ func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Record
 		{"batches", toLoad.batches, f.loadBatches}, {"jobs", toLoad.jobs, f.loadJobs}, {"files", toLoad.files, f.loadFiles},
 		{"counters of files", toLoad.counts, f.loadFileCounts}, {"settings", toLoad.settings, f.loadSettings},
 		{"deposits", toLoad.deposits, f.loadDeposits}, {"queries", toLoad.queries, f.loadQueries},
+		{"slots", toLoad.slots, f.loadSlots},
 	} {
 		if len(step.keys) == 0 {
 			continue
@@ -172,6 +178,8 @@ func (f *Fold) foldState(r domain.Recorded) error {
 		return f.file(r)
 	case domain.KindQuery:
 		return f.query(r)
+	case domain.KindSlot:
+		return f.slot(r)
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
@@ -209,6 +217,7 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	resolved := f.retries.rows(false)
 	freshSettings, settings := changed(f.settings)
 	freshQueries, queries := changed(f.queries)
+	freshSlots, slots := changed(f.slots)
 	return slices.Concat(
 		copySteps(schema, "event", f.events),
 		writeSteps(names, batchChange, f.batches),
@@ -232,6 +241,11 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 		[]Step{func(ctx context.Context, tx pgx.Tx) error {
 			return Put(ctx, "query", in(tx).UpdateQueries, queries)
 		}},
+		copySteps(schema, "slot", freshSlots),
+		[]Step{func(ctx context.Context, tx pgx.Tx) error {
+			return Put(ctx, "slot", in(tx).UpdateSlots, slots)
+		}},
+		copySteps(schema, "slot_transition", f.slotTransitions),
 	)
 }
 
@@ -244,6 +258,7 @@ func (f *Fold) Written(most int) {
 	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
 	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
 	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
+	f.slotTransitions = nil
 	f.retries, f.lateJobs = retries{byKey: map[attemptKey]*Retry{}}, lateJobs{}
 	markStored(f.batches, f.round, most)
 	markStored(f.jobs, f.round, most)
@@ -252,6 +267,7 @@ func (f *Fold) Written(most int) {
 	markStored(f.settings, f.round, most)
 	markStored(f.deposits, f.round, most)
 	markStored(f.queries, f.round, most)
+	markStored(f.slots, f.round, most)
 	f.round++
 }
 

@@ -791,6 +791,76 @@ type AccessionSetting struct {
 	Value json.RawMessage `json:"value"`
 }
 
+// One row per slot: a group of a dataset, with the time window in which its files may become ready.
+type AccessionSlot struct {
+	// Dataset and group, DATASET:GROUP; other bytes than letters, digits and . _ - are percent-encoded.
+	ID string `json:"id"`
+	// Number of its last event.
+	Version int64 `json:"version"`
+	// PENDING, ACTIVE, DONE or MISSED.
+	Status string `json:"status"`
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group of files.
+	GroupName string `json:"group_name"`
+	// Begin of its window.
+	OpensAt time.Time `json:"opens_at"`
+	// End of its window.
+	ClosesAt time.Time `json:"closes_at"`
+	// Files that had arrived when it ended; 0 before that.
+	FilesArrived int64 `json:"files_arrived"`
+	// When it was made, by the clock of the log.
+	CreatedAt time.Time `json:"created_at"`
+	// When it entered the state that it is in, by the clock of the log.
+	StatusSince time.Time `json:"status_since"`
+	// Who must act on the reason of its last change; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// When it last changed, by the clock of the writer.
+	LastModified time.Time `json:"last_modified"`
+	// Command that wrote its last event.
+	CommandID string `json:"command_id"`
+}
+
+// One row per change of a slot's state. Times are those of the clock of the log.
+type AccessionSlotTransition struct {
+	// The slot.
+	SlotID string `json:"slot_id"`
+	// Number of the event among the slot's events.
+	Version int64 `json:"version"`
+	// Its dataset.
+	Dataset string `json:"dataset"`
+	// Its group.
+	GroupName string `json:"group_name"`
+	// State before; empty = it was made.
+	FromStatus string `json:"from_status"`
+	// State after.
+	ToStatus string `json:"to_status"`
+	// When it had entered the state before; null when it was made.
+	FromSince *time.Time `json:"from_since"`
+	// When the log took the change.
+	At time.Time `json:"at"`
+	// Who changed it.
+	Actor string `json:"actor"`
+	// Begin of its window, after the change.
+	OpensAt time.Time `json:"opens_at"`
+	// End of its window, after the change.
+	ClosesAt time.Time `json:"closes_at"`
+	// Files that had arrived when it ended; 0 for other changes.
+	FilesArrived int64 `json:"files_arrived"`
+	// Class of the reason given; null = none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of the reason given.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of the reason given.
+	ReasonMessage *string `json:"reason_message"`
+	// Sequence of the event in the log.
+	Seq int64 `json:"seq"`
+}
+
 // One row per file that was given up and waits for an operator: its attempts are used up.
 type ReportAbandonedFile struct {
 	// The file's batch; empty = none.
@@ -1429,6 +1499,46 @@ type ReportSettingsHistory struct {
 	Previous interface{} `json:"previous"`
 	// Value after; null = it is not set.
 	Value interface{} `json:"value"`
+}
+
+// One row per slot: its window, and how many of its files stand where.
+type ReportSlotProgress struct {
+	// The slot, DATASET:GROUP.
+	SlotID string `json:"slot_id"`
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group of files.
+	GroupName string `json:"group_name"`
+	// PENDING, ACTIVE, DONE or MISSED.
+	Status string `json:"status"`
+	// Begin of its window.
+	OpensAt time.Time `json:"opens_at"`
+	// End of its window.
+	ClosesAt time.Time `json:"closes_at"`
+	// When it entered the state that it is in.
+	StatusSince time.Time `json:"status_since"`
+	// Class of the reason of its last change; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// Files of its group that were discovered, without those of jobs.
+	Files int64 `json:"files"`
+	// Those whose content is there, or was processed or skipped.
+	FilesArrived int64 `json:"files_arrived"`
+	// Those that wait to become ready.
+	FilesWaiting int64 `json:"files_waiting"`
+	// Those that are ready or being processed.
+	FilesReady int64 `json:"files_ready"`
+	// Those whose result is stored.
+	FilesProcessed int64 `json:"files_processed"`
+	// Those that were left out.
+	FilesSkipped int64 `json:"files_skipped"`
+	// Those whose attempts are used up.
+	FilesGivenUp int64 `json:"files_given_up"`
+	// Bytes of those that have arrived.
+	BytesArrived int64 `json:"bytes_arrived"`
 }
 
 // One row per depositor: what they deposited and what became of it. jobs_listed = jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress.

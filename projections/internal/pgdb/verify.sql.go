@@ -592,3 +592,48 @@ func (q *Queries) QueriesAfter(ctx context.Context, arg QueriesAfterParams) ([]A
 	}
 	return items, nil
 }
+
+const slotsAfter = `-- name: SlotsAfter :many
+select id, version, status, dataset, group_name, opens_at, closes_at, files_arrived, created_at, status_since, reason_class, reason_code, reason_message, last_modified, command_id from accession.slot where id > $1 order by id limit $2
+`
+
+type SlotsAfterParams struct {
+	After   string `json:"after"`
+	MaxRows int32  `json:"max_rows"`
+}
+
+func (q *Queries) SlotsAfter(ctx context.Context, arg SlotsAfterParams) ([]AccessionSlot, error) {
+	rows, err := q.db.Query(ctx, slotsAfter, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionSlot
+	for rows.Next() {
+		var i AccessionSlot
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.Status,
+			&i.Dataset,
+			&i.GroupName,
+			&i.OpensAt,
+			&i.ClosesAt,
+			&i.FilesArrived,
+			&i.CreatedAt,
+			&i.StatusSince,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.LastModified,
+			&i.CommandID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

@@ -1,0 +1,51 @@
+package query
+
+import (
+	"context"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
+	"github.com/accession-ingest/accession/projections/internal/pgdb"
+)
+
+type (
+	// SlotRow is a row of report.slot_progress.
+	SlotRow = pgdb.ReportSlotProgress
+	// SlotTransition is a row of accession.slot_transition.
+	SlotTransition = pgdb.AccessionSlotTransition
+	// SlotToMove is a slot whose window has begun or is over.
+	SlotToMove = pgdb.SlotsToMoveRow
+)
+
+// SlotFilter chooses slots; empty fields choose all.
+type SlotFilter struct {
+	Dataset string
+	Status  domain.SlotState
+	After   slot.ID // only later ones: the last of the page before
+	Limit   int     // at most, in the order of their ids (default 100)
+}
+
+// Slots lists slots with how many of their files stand where.
+func Slots(ctx context.Context, db Reader, f SlotFilter) ([]SlotRow, error) {
+	rows, err := pgdb.New(db).Slots(ctx, pgdb.SlotsParams{Dataset: f.Dataset, Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
+	return rows, wrap("list slots", err)
+}
+
+// SlotByID returns one slot, or ErrNotFound.
+func SlotByID(ctx context.Context, db Reader, id slot.ID) (SlotRow, error) {
+	row, err := pgdb.New(db).SlotByID(ctx, string(id))
+	return row, wrap(string(id), err)
+}
+
+// SlotHistory returns the changes of a slot's state.
+func SlotHistory(ctx context.Context, db Reader, id slot.ID) ([]SlotTransition, error) {
+	rows, err := pgdb.New(db).SlotTransitions(ctx, string(id))
+	return rows, wrap("list the changes of "+string(id), err)
+}
+
+// SlotsToMove lists up to limit slots whose window has begun or is over at a time, in the
+// order of their ids.
+func SlotsToMove(ctx context.Context, db Reader, now domain.Time, after slot.ID, limit int) ([]SlotToMove, error) {
+	rows, err := pgdb.New(db).SlotsToMove(ctx, pgdb.SlotsToMoveParams{Now: now.Time, After: string(after), MaxRows: int32(limit)})
+	return rows, wrap("look for slots whose window has begun or is over", err)
+}
