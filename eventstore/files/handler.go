@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -24,6 +25,7 @@ type Handler struct {
 	Epoch int64            // of the live tree, see Overview; 0 = the first
 
 	cache      cache[domain.File]
+	slots      cache[slot.Slot]
 	duplicates atomic.Int64
 }
 

@@ -2,24 +2,18 @@ package files
 
 import (
 	"context"
-	"sync/atomic"
-	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// Slots is the only way to change slots. It works as [Handler] does.
-type Slots struct {
-	Log   eventstore.Log
-	Clock func() time.Time // for the informative time of events
-	NewID func() string    // a fresh command id (UUID)
-	Epoch int64            // of the live tree, see Overview; 0 = the first
+// Slots is the only way to change slots. It works as the [Handler] of files does, whose log
+// and cache it uses.
+type Slots struct{ of *Handler }
 
-	cache      cache[slot.Slot]
-	duplicates atomic.Int64
-}
+// Slots returns the handler of slots.
+func (h *Handler) Slots() Slots { return Slots{h} }
 
 // SlotRequest is a command about one slot.
 type SlotRequest struct {
@@ -37,7 +31,7 @@ type SlotResult struct {
 
 // Slot decides and appends one command. If the rules refuse it the error is a
 // *domain.Refused.
-func (h *Slots) Slot(ctx context.Context, id slot.ID, cmd slot.Command, o eventstore.Meta) (SlotResult, error) {
+func (h Slots) Slot(ctx context.Context, id slot.ID, cmd slot.Command, o eventstore.Meta) (SlotResult, error) {
 	results, err := h.All(ctx, []SlotRequest{{id, cmd}}, o)
 	if err != nil {
 		return SlotResult{}, err
@@ -46,7 +40,7 @@ func (h *Slots) Slot(ctx context.Context, id slot.ID, cmd slot.Command, o events
 }
 
 // All decides and appends commands about different slots, as [Handler.All] does.
-func (h *Slots) All(ctx context.Context, requests []SlotRequest, o eventstore.Meta) ([]SlotResult, error) {
+func (h Slots) All(ctx context.Context, requests []SlotRequest, o eventstore.Meta) ([]SlotResult, error) {
 	all := make([]request[slot.Command], len(requests))
 	for i, r := range requests {
 		all[i] = request[slot.Command]{r.ID.Aggregate(), r.Command}
@@ -60,10 +54,10 @@ func (h *Slots) All(ctx context.Context, requests []SlotRequest, o eventstore.Me
 }
 
 // Now returns the log's time, by which slots open and end.
-func (h *Slots) Now(ctx context.Context) (domain.Time, error) { return logTime(ctx, h.Log) }
+func (h Slots) Now(ctx context.Context) (domain.Time, error) { return h.of.Now(ctx) }
 
 // States returns the states of those of the slots that exist, read from the log.
-func (h *Slots) States(ctx context.Context, ids []slot.ID) (map[slot.ID]slot.Slot, error) {
+func (h Slots) States(ctx context.Context, ids []slot.ID) (map[slot.ID]slot.Slot, error) {
 	all := make([]domain.Aggregate, len(ids))
 	for i, id := range ids {
 		all[i] = id.Aggregate()
@@ -81,8 +75,8 @@ func (h *Slots) States(ctx context.Context, ids []slot.ID) (map[slot.ID]slot.Slo
 	return slots, nil
 }
 
-func (h *Slots) writer() writer[slot.Slot, slot.Command] {
-	return writer[slot.Slot, slot.Command]{ofSlots, h.Log, h.Clock, h.NewID, h.Epoch, &h.cache, &h.duplicates}
+func (h Slots) writer() writer[slot.Slot, slot.Command] {
+	return writer[slot.Slot, slot.Command]{ofSlots, h.of.Log, h.of.Clock, h.of.NewID, h.of.Epoch, &h.of.slots, &h.of.duplicates}
 }
 
 var ofSlots = kind[slot.Slot, slot.Command]{

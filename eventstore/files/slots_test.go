@@ -20,7 +20,9 @@ func TestSlots(t *testing.T) {
 	t.Parallel()
 	clock := memory.NewManualClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	log := memory.NewLog(clock)
-	handler := func() *files.Slots { return &files.Slots{Log: log, Clock: clock.Now, NewID: rand.Text} }
+	handler := func() files.Slots {
+		return (&files.Handler{Log: log, Clock: clock.Now, NewID: rand.Text}).Slots()
+	}
 	first, id := handler(), slot.NewID("goes", "121")
 	now, err := first.Now(t.Context())
 	if err != nil {

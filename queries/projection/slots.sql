@@ -33,7 +33,7 @@ select * from accession.slot_transition where slot_id = @id order by version;
 -- name: SlotsToMove :many
 -- Slots whose window has begun or is over, and the files that have arrived in those that
 -- end.
-select s.id, s.status, s.opens_at, s.closes_at,
+select s.id, s.closes_at,
     (case when s.closes_at <= @now then (select count(*) from accession.file f
         where f.dataset = s.dataset and f.group_name = s.group_name and f.job_id = '' and f.sha256 <> '') else 0 end)::bigint as files
 from accession.slot s

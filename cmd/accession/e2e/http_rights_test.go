@@ -77,6 +77,8 @@ var requests = map[string]struct{ query, body string }{
 	"query.answer":       {"", "bid0000000001\n"},
 	"intake.close":       {"dry_run=true", `{"message":"until 18:00","reason":"to try it"}`},
 	"intake.open":        {"dry_run=true", `{"user":"eve","reason":"to try it"}`},
+	"slot.add":           {"dry_run=true", `{"dataset":"nights","group":"1","from":"2026-11-27T18:00:00Z","to":"2026-11-28T09:00:00Z"}`},
+	"slot.open":          {"dry_run=true", `{"reason":"to try it"}`},
 	"discover.look":      {"profile=PROFILE&url=DIRECTORY", ""},
 	"dataset.add":        {"", `{"profile":"PROFILE","reason":"to try it"}`},
 	"dataset.set":        {"", `{"group_pattern":"^([0-9]+)","reason":"to try it"}`},

@@ -12,17 +12,19 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
 )
 
 func (p *program) sweep() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sweep",
-		Short: "End overdue attempts at files, once",
+		Short: "End overdue attempts at files, and open and end slots, once",
 		Long: `Check once every file whose download or processing has taken longer than the timeout of
 the installation (see accession timeouts), by the clock of the log. Where none is set the
 configuration of the processes that serve counts, and that of this process only when none
 serves; the answer says so then. The attempt ends as failed; after the last one the file
-is given up. Meant for cron: any number of sweeps may run at once, next to the sweeper of
+is given up. Slots whose window has begun are opened, and those whose window is over end.
+Meant for cron: any number of sweeps may run at once, next to the sweeper of
 ` + "`accession serve`" + ` and to workers that finish late.
 
 Exit code 0 when every file was decided, also when there was none; 1 when some could not
@@ -51,6 +53,11 @@ func writeSweep(w io.Writer, sum run.Swept) {
 	for _, state := range domain.FileStates {
 		if n := sum.Recovered[state]; n > 0 {
 			lines = append(lines, [2]any{"now " + string(state), n})
+		}
+	}
+	for _, state := range slot.States {
+		if n := sum.Slots[state]; n > 0 {
+			lines = append(lines, [2]any{"slots now " + string(state), n})
 		}
 	}
 	lines = append(lines, [2]any{"moved on", sum.Moved}, [2]any{"errors", sum.Errors})

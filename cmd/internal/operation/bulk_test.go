@@ -22,7 +22,7 @@ const (
 // oneByOne are the commands of operators that are no bulk action, with the reason; a noun
 // stands for all of its commands.
 var oneByOne = map[string]string{
-	"collection": namedOne, "processor": namedOne, "timeouts": namedOne, "dataset": namedOne, "discover": namedOne,
+	"collection": namedOne, "processor": namedOne, "timeouts": namedOne, "slot": namedOne, "dataset": namedOne, "discover": namedOne,
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
 	"drop.start": namedOne, "drop.stop": namedOne, "drop.retry": isFolder, "drop.rm": isFolder,

@@ -36,6 +36,11 @@ var lackReasons = map[string]map[string]string{
 		"batch": "a query never becomes a batch", "profile": "it is asked with none", "collection": "it is about all collections",
 		"code": "a query that failed says why in its reason", "host": "its list was sent, not fetched",
 	},
+	"slot.ls": {
+		"batch": "a slot is of a dataset, not of a deposit", "profile": "it is of its dataset: dataset names it", "collection": "it is of its dataset: dataset names it",
+		"submitter": "its files were found, not submitted", "code": "a slot that was missed has one code alone", "host": "its files may come from many",
+		"since": "the list is in the order of names, not of time", "older_than": "the list is in the order of names, not of time",
+	},
 	"bulk.ls":       {"": "what it selects is a filter itself, which is shown"},
 	"bulk.items":    {"": isOne},
 	"object.files":  {"": isOne},

@@ -55,7 +55,7 @@ func newFixture(t *testing.T, spec domain.FileSpec) *fixture {
 var listed = domain.FileSpec{Source: "http://files.test/", Path: "a.nc", URL: "http://files.test/a.nc", Size: 20}
 
 func (w *fixture) newSweeper() *sweep.Sweeper {
-	return &sweep.Sweeper{Files: storetest.NewFileHandler(w.log), Finder: tables{w.log}, Interval: time.Millisecond,
+	return &sweep.Sweeper{Files: storetest.NewFileHandler(w.log), Finder: tables{w.log}, Slots: storetest.NewFileHandler(w.log).Slots(), Windows: windows{w.log}, Interval: time.Millisecond,
 		Limits: always(w.limits), Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -152,6 +152,9 @@ func (f tables) Candidates(ctx context.Context, filter sweep.Filter, after domai
 	for r, err := range f.log.Read(ctx, eventstore.ReadOptions{}) {
 		if err != nil {
 			return nil, err
+		}
+		if r.Aggregate.Kind != domain.KindFile {
+			continue
 		}
 		next, err := domain.EvolveFile(files[r.Aggregate], r)
 		if next.Hash == "" || err != nil {

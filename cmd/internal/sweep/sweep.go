@@ -19,12 +19,14 @@ type Files interface {
 	All(ctx context.Context, asks []files.Request, o eventstore.Meta) ([]files.Result, error)
 }
 
-// Sweeper ends overdue attempts. All fields are required.
+// Sweeper ends overdue attempts, and opens and ends slots. All fields are required.
 type Sweeper struct {
 	Files  Files
 	Finder Finder
 	// Limits returns the limits as they are now; each pass asks once.
 	Limits   func(ctx context.Context) (Limits, error)
+	Slots    Slots
+	Windows  Windows
 	Interval time.Duration // of Run, from the end of a pass to the next; above 0
 	Log      *slog.Logger
 }
@@ -60,10 +62,13 @@ func (s *Sweeper) pass(ctx context.Context) Summary {
 	case err != nil:
 		s.Log.Warn("the sweeper could not finish its pass; it goes on with the next one", "error", err)
 	case sum.Errors > 0:
-		s.Log.Warn("the sweeper could not decide all files; it looks again in the next pass", "errors", sum.Errors, "faults", sum.Faults)
+		s.Log.Warn("the sweeper could not decide all files and slots; it looks again in the next pass", "errors", sum.Errors, "faults", sum.Faults)
 	}
 	if n := sum.Total(); n > 0 {
 		s.Log.Info("overdue files recovered", "files", n, "states", sum.Recovered, "moved", sum.Moved)
+	}
+	if len(sum.Slots) > 0 {
+		s.Log.Info("slots opened and ended", "states", sum.Slots)
 	}
 	return sum
 }
@@ -78,7 +83,8 @@ func (s *Sweeper) Once(ctx context.Context) (Summary, error) {
 	return s.Sweep(ctx, now)
 }
 
-// Sweep decides every file that may be overdue now, by the log's clock. A file
+// Sweep decides every file that may be overdue now, by the log's clock, and then every slot
+// whose window has begun or is over. A file
 // that cannot be decided keeps no other one out. With an error the summary covers
 // what was done before.
 func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
@@ -101,7 +107,7 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 			return sum, err
 		}
 		if len(found) < page {
-			return sum, nil
+			return sum, s.sweepSlots(ctx, now, &sum)
 		}
 		after = found[len(found)-1].Hash
 	}
@@ -163,7 +169,7 @@ func Overdue(ctx context.Context, in Finder, limits Limits, now domain.Time, lim
 }
 
 func newSummary(now domain.Time) Summary {
-	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Faults: []string{}}
+	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Slots: map[domain.SlotState]int{}, Faults: []string{}}
 }
 
 // Summary is the result of a pass.
@@ -171,6 +177,7 @@ type Summary struct {
 	Now       domain.Time              `json:"now"`             // the log's time that decided
 	Looked    int                      `json:"looked"`          // candidates
 	Recovered map[domain.FileState]int `json:"recovered"`       // files, by the state that the sweeper brought them to
+	Slots     map[domain.SlotState]int `json:"slots"`           // slots, by the state that the sweeper brought them to
 	Moved     int                      `json:"moved"`           // candidates that a worker or another sweeper had moved on
 	Errors    int                      `json:"errors"`          // candidates that could not be decided; the next pass looks again
 	Faults    []string                 `json:"faults"`          // why, of the first few

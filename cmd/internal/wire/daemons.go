@@ -65,7 +65,7 @@ func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 	return in.relay, nil
 }
 
-// Sweeper returns the sweeper, which ends overdue attempts.
+// Sweeper returns the sweeper, which ends overdue attempts, and opens and ends slots.
 func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 	var files *files.Handler
 	var db query.DB
@@ -74,7 +74,7 @@ func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 	if err := openAll(ctx, into(&files, in.FileHandler), into(&db, in.DB), into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Limits: in.fileLimits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, nil
+	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Slots: files.Slots(), Windows: sweep.TableWindows{DB: db, Ready: in.CaughtUp}, Limits: in.fileLimits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, nil
 }
 
 // fileLimits returns the limits of files as they are now: of those that belong to no job,

@@ -107,8 +107,9 @@ func (in *Installation) checkNewTree(ctx context.Context) error {
 	var last uint64
 	log, err := in.Log(ctx)
 	if err == nil {
-		info, asked := log.Info(ctx)
-		last, err = info.Last, in.unavailable(app.ServerNATS, asked)
+		var asked error
+		last, asked = lastOfTree(ctx, log)
+		err = in.unavailable(app.ServerNATS, asked)
 	}
 	var known *app.Error
 	if errors.As(err, &known) {
@@ -121,6 +122,21 @@ func (in *Installation) checkNewTree(ctx context.Context) error {
 	return &app.Error{Kind: app.Lost, What: app.ServerZooKeeper,
 		Err:  fmt.Errorf("the tree below %s/ is lost: it has nothing, and the log %s has %d events; `accession restore zookeeper` makes it again", in.cfg.ZooKeeperRoot, in.cfg.NATSStream, last),
 		Hint: "nothing was made or taken. Is this the right server, and the right zookeeper_root? Then stop every process and run `accession restore zookeeper`"}
+}
+
+// lastOfTree returns the last sequence of a log, 0 = none of its events is of the live state:
+// files and slots may be there before anything else is.
+func lastOfTree(ctx context.Context, log eventstore.Log) (uint64, error) {
+	info, err := log.Info(ctx)
+	if err != nil || info.Last == 0 {
+		return 0, err
+	}
+	for r, err := range log.Read(ctx, eventstore.ReadOptions{To: info.Last}) {
+		if err != nil || !r.Aggregate.Kind.OfLog() {
+			return info.Last, err
+		}
+	}
+	return 0, nil
 }
 
 // ReserveBatchID implements eventstore.Catalog. It returns an error instead of an id that is

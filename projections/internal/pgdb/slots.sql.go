@@ -180,7 +180,7 @@ func (q *Queries) Slots(ctx context.Context, arg SlotsParams) ([]ReportSlotProgr
 }
 
 const slotsToMove = `-- name: SlotsToMove :many
-select s.id, s.status, s.opens_at, s.closes_at,
+select s.id, s.closes_at,
     (case when s.closes_at <= $1 then (select count(*) from accession.file f
         where f.dataset = s.dataset and f.group_name = s.group_name and f.job_id = '' and f.sha256 <> '') else 0 end)::bigint as files
 from accession.slot s
@@ -198,8 +198,6 @@ type SlotsToMoveParams struct {
 
 type SlotsToMoveRow struct {
 	ID       string    `json:"id"`
-	Status   string    `json:"status"`
-	OpensAt  time.Time `json:"opens_at"`
 	ClosesAt time.Time `json:"closes_at"`
 	Files    int64     `json:"files"`
 }
@@ -215,13 +213,7 @@ func (q *Queries) SlotsToMove(ctx context.Context, arg SlotsToMoveParams) ([]Slo
 	var items []SlotsToMoveRow
 	for rows.Next() {
 		var i SlotsToMoveRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.Status,
-			&i.OpensAt,
-			&i.ClosesAt,
-			&i.Files,
-		); err != nil {
+		if err := rows.Scan(&i.ID, &i.ClosesAt, &i.Files); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

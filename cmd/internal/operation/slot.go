@@ -1,0 +1,86 @@
+package operation
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/slot"
+)
+
+// SlotID names a slot.
+type SlotID struct {
+	ID string `path:"id" maxLength:"1000" example:"nights:20261127" doc:"Slot id: DATASET:GROUP, other bytes than letters, digits and . _ - percent-encoded"`
+}
+
+// Subject implements about.
+func (s *SlotID) Subject() string { return string(domain.KindSlot) + "/" + s.ID }
+
+// SlotList chooses slots.
+type SlotList struct {
+	Page
+	Dataset string `query:"dataset" maxLength:"128" doc:"Only of this dataset"`
+	State   string `query:"state" enum:"PENDING,ACTIVE,DONE,MISSED" doc:"Only in this state"`
+}
+
+// SlotAdd makes a slot.
+type SlotAdd struct {
+	Setting
+	Body struct {
+		Dataset string    `json:"dataset" minLength:"1" maxLength:"128" example:"nights" doc:"The dataset"`
+		Group   string    `json:"group" minLength:"1" maxLength:"200" example:"20261127" doc:"The group of its files"`
+		From    time.Time `json:"from" doc:"Begin of its window"`
+		To      time.Time `json:"to" doc:"End of its window"`
+	}
+}
+
+// Subject implements about.
+func (s *SlotAdd) Subject() string {
+	return slot.NewID(s.Body.Dataset, s.Body.Group).Aggregate().String()
+}
+
+// SlotOpen opens a slot by hand.
+type SlotOpen struct {
+	SlotID
+	Setting
+	Body struct {
+		To     time.Time `json:"to,omitzero" doc:"New end of its window; absent = it stays"`
+		Reason string    `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
+	}
+}
+
+// SlotChange is a command about a slot.
+type SlotChange struct {
+	SlotID
+	Change
+}
+
+func slotOperations() []*Operation {
+	return []*Operation{
+		get("slot.ls", "/v1/slots", "List slots, with how many of their files stand where", OnInstallation, false, func(ctx context.Context, c *Call, in *SlotList) (p app.Page[slots.Slot], err error) {
+			f := slots.Filter{Dataset: in.Dataset, Limit: in.Limit}
+			if f.Status, err = among(in.State, slot.States); err != nil {
+				return p, err
+			}
+			return slots.Ls(ctx, c.App, f, app.Cursor(in.Cursor))
+		}),
+		get("slot.show", "/v1/slots/{id}", "Show a slot and its history", OnInstallation, false, func(ctx context.Context, c *Call, in *SlotID) (slots.View, error) {
+			return slots.Show(ctx, c.App, in.ID)
+		}),
+		row(Operation{Name: "slot.add", Method: http.MethodPost, Path: "/v1/slots", Summary: "Give a group of a dataset its time window",
+			Need: access.Act, On: OnInstallation, Write: true}, func(ctx context.Context, c *Call, in *SlotAdd) (app.Changed, error) {
+			b := in.Body
+			return slots.Add(ctx, c.App, b.Dataset, b.Group, slots.Window{From: b.From, To: b.To})
+		}),
+		act("slot.open", "/v1/slots/{id}/open", "Open a slot: its files may become ready", func(ctx context.Context, c *Call, in *SlotOpen) (app.Changed, error) {
+			return slots.Open(ctx, c.App, in.ID, in.Body.To, in.Body.Reason)
+		}),
+		act("slot.close", "/v1/slots/{id}/close", "End a slot: its files that are not ready are skipped", func(ctx context.Context, c *Call, in *SlotChange) (app.Changed, error) {
+			return slots.Close(ctx, c.App, in.ID, in.Why())
+		}),
+	}
+}
