@@ -49,10 +49,13 @@ func of(r query.SlotRow) Slot {
 	return s
 }
 
+// Transition is one change of a slot's state.
+type Transition = query.SlotTransition
+
 // View is a slot and every change of its state.
 type View struct {
 	Slot
-	Transitions []query.SlotTransition `json:"transitions"`
+	Transitions []Transition `json:"transitions"`
 }
 
 // Filter chooses slots; empty fields choose all.

@@ -18,7 +18,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/slot"
-	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Env is what the commands have of the program.
@@ -195,7 +194,7 @@ func write(w io.Writer, v slots.View) {
 	lines = append(lines, [2]any{"files", fmt.Sprintf("%d: %d arrived, of which %d wait, %d ready, %d processed, %d skipped; %d given up", f.All, f.Arrived, f.Waiting, f.Ready, f.Processed, f.Skipped, f.GivenUp)})
 	render.Pairs(w, lines...)
 	fmt.Fprintln(w)
-	render.Rows(w, "no changes", render.Row{"at", "from", "to", "by", "why"}, v.Transitions, func(t query.SlotTransition) render.Row {
+	render.Rows(w, "no changes", render.Row{"at", "from", "to", "by", "why"}, v.Transitions, func(t slots.Transition) render.Row {
 		why := ""
 		if t.ReasonMessage != nil {
 			why = *t.ReasonMessage
