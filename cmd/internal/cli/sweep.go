@@ -2,17 +2,12 @@ package cli
 
 import (
 	"context"
-	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
-	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/run"
-	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/slot"
 )
 
 func (p *program) sweep() *cobra.Command {
@@ -40,29 +35,10 @@ be decided: the next sweep checks them again.`,
 			if err != nil {
 				return err
 			}
-			if err := show(p, sum, writeSweep); err != nil {
+			if err := show(p, sum, views.Swept); err != nil {
 				return err
 			}
 			return exit.If(sum.Errors > 0, exit.Failed)
 		}),
 	}
-}
-
-func writeSweep(w io.Writer, sum run.Swept) {
-	lines := [][2]any{{"at", render.Time(sum.Now)}, {"checked", sum.Looked}}
-	for _, state := range domain.FileStates {
-		if n := sum.Recovered[state]; n > 0 {
-			lines = append(lines, [2]any{"now " + string(state), n})
-		}
-	}
-	for _, state := range slot.States {
-		if n := sum.Slots[state]; n > 0 {
-			lines = append(lines, [2]any{"slots now " + string(state), n})
-		}
-	}
-	lines = append(lines, [2]any{"moved on", sum.Moved}, [2]any{"errors", sum.Errors})
-	for _, why := range slices.Concat(sum.Faults, sum.Notes) {
-		lines = append(lines, [2]any{"", export.Line(why)})
-	}
-	render.Pairs(w, lines...)
 }

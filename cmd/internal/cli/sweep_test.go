@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -13,7 +14,7 @@ import (
 func TestSweepIsSummedUp(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	writeSweep(&b, run.Swept{Looked: 9, Moved: 1, Errors: 1, Faults: []string{"file/x:\x1b no"}, Notes: []string{"its own"},
+	views.Swept(&b, run.Swept{Looked: 9, Moved: 1, Errors: 1, Faults: []string{"file/x:\x1b no"}, Notes: []string{"its own"},
 		Recovered: map[domain.FileState]int{domain.FileAbandoned: 1, domain.FileDownloadingFailed: 6}})
 	want := `checked                 9
 now DOWNLOADING_FAILED  6
