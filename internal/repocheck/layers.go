@@ -143,6 +143,9 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/daemon/version"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
+		Packages: []string{"cmd/internal/daemon/download"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
+	}, {
 		Packages: []string{"cmd/internal/daemon/payload"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),
 	}, {

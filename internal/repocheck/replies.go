@@ -59,6 +59,7 @@ var Replies = []Reply{
 	{"daemon/estimating/discover/before", NATS, ""},
 	{"daemon/downloading/*/before", NATS, ""},
 	{"daemon/files/give-back/before", NATS, ""},
+	{"download/attempt/*/before", NATS, ""},
 	{"daemon/processing/start/before", NATS, ""},
 	{"daemon/processing/end/before", NATS, ""},
 	{"projections/*/*/before", PostgreSQL, ""},

@@ -17,7 +17,7 @@ type SweepFilter struct {
 }
 
 // SweepCandidate is one of them: its state since when, the attempts of the step
-// that it is in, its job and the job's profile ("" = it belongs to none).
+// that it is in, its job ("" = it belongs to none), and its profile.
 type SweepCandidate = pgdb.SweepCandidatesRow
 
 // SweepCandidates lists the files that the filter selects, in the order of their

@@ -20,6 +20,7 @@ const (
 	RoleProjector Role = "projector"      // applies the log to the tables
 	RoleSweeper   Role = wire.RoleSweeper // ends attempts at files that are overdue
 	RoleDiscover  Role = "discover"       // polls open directories
+	RoleDownload  Role = "download"       // fetches the files of open directories
 	RoleTransfer  Role = "transfer"       // makes batches of what is in the drop folder
 	RoleAuditor   Role = "auditor"        // reads stored objects from time to time
 	RoleTypes     Role = "types"          // copies events to a stream whose subjects have their type
@@ -27,7 +28,7 @@ const (
 )
 
 // AllRoles are what `--roles all` means.
-var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleDiscover, RoleAuditor}
+var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleDiscover, RoleDownload, RoleAuditor}
 
 // OptionalRoles run only where they are named.
 var OptionalRoles = []Role{RoleTypes, RoleHTTP}

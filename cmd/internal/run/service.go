@@ -90,6 +90,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleHTTP, "http", func() (runner, error) { return s.answers(ctx, in) }, nil},
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDiscover, "discover", func() (runner, error) { return in.Poller(ctx) }, nil},
+		{RoleDownload, "download", func() (runner, error) { return in.Downloader(ctx) }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},

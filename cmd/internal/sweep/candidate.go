@@ -25,7 +25,7 @@ type Candidate struct {
 	Attempts int         // of the step that it is in
 	Since    domain.Time // the log's time of the attempt's beginning, or of its failure
 	JobID    domain.JobID
-	Profile  string // of its job, "" = it belongs to none
+	Profile  string // of its job or its dataset, "" = not known
 }
 
 // Finder finds candidates.
@@ -59,17 +59,16 @@ func (c Candidate) command(now domain.Time, l domain.FileLimits) domain.FileComm
 
 // Limits bound the time of attempts and their number.
 type Limits struct {
-	// Default is for files that belong to no job, and for those of profiles that
-	// are not named.
+	// Default is for files of profiles that are not named.
 	Default domain.FileLimits
-	// Profiles is for the files of jobs, by the name of the job's profile.
+	// Profiles is for the files of jobs and datasets, by the names of their profiles.
 	Profiles map[string]domain.FileLimits
 	// Notes are what operators should know of where the timeouts come from; each summary
 	// has them.
 	Notes []string
 }
 
-// Of returns the limits of a profile's files; "" = of files that belong to no job.
+// Of returns the limits of a profile's files; "" = it is not known.
 func (l Limits) Of(profile string) domain.FileLimits {
 	if of, ok := l.Profiles[profile]; ok && profile != "" {
 		return of
@@ -79,12 +78,13 @@ func (l Limits) Of(profile string) domain.FileLimits {
 
 // Filter returns the conditions that every overdue file meets, whatever its profile.
 func (l Limits) Filter(now domain.Time) Filter {
-	download, processing := l.Default.Download.Timeout, l.Default.Processing.Timeout
+	download, processing, attempts := l.Default.Download.Timeout, l.Default.Processing.Timeout, l.Default.Download.Max
 	for _, of := range l.Profiles {
 		download, processing = min(download, of.Download.Timeout), min(processing, of.Processing.Timeout)
+		attempts = min(attempts, of.Download.Max)
 	}
 	before := func(timeout time.Duration) domain.Time { return domain.At(now.Add(-timeout)) }
-	return Filter{DownloadBefore: before(download), ProcessingBefore: before(processing), DownloadAttempts: l.Default.Download.Max}
+	return Filter{DownloadBefore: before(download), ProcessingBefore: before(processing), DownloadAttempts: attempts}
 }
 
 // Tables finds candidates in PostgreSQL.

@@ -64,13 +64,22 @@ func (in *Installation) daemons() (names []string) {
 		return nil
 	}
 	for _, d := range daemon.Daemons {
-		n, set := in.cfg.Workers[d.Name]
-		if !set {
-			n = d.Workers
-		}
-		if n > 0 {
+		if in.workersOf(d.Name) > 0 {
 			names = append(names, d.Name)
 		}
 	}
 	return names
+}
+
+// workersOf returns how many workers a daemon has in this process, if it runs here.
+func (in *Installation) workersOf(name string) (n int) {
+	if n, set := in.cfg.Workers[name]; set {
+		return n
+	}
+	for _, d := range daemon.Daemons {
+		if d.Name == name {
+			n = d.Workers
+		}
+	}
+	return n
 }

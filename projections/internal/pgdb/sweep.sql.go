@@ -11,7 +11,7 @@ import (
 )
 
 const sweepCandidates = `-- name: SweepCandidates :many
-select f.raw_file_hash, f.status, f.job_id, coalesce(j.profile_name, '')::text as profile_name, f.status_since,
+select f.raw_file_hash, f.status, f.job_id, coalesce(j.profile_name, f.profile_name)::text as profile_name, f.status_since,
        (case when f.status in ('DOWNLOADING', 'DOWNLOADING_FAILED') then f.download_attempts else f.processing_attempts end)::bigint as attempts
 from accession.file f
 left join accession.job j on j.id = f.job_id
