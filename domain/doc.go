@@ -1,6 +1,6 @@
 // Package domain holds the rules of Accession: what may happen to a batch, a job, a file
 // and a setting, and what follows from it. The rules of a query are in package lookup below
-// it, those of deposit queues in package fair. It is pure: nothing in it reads a clock, opens
+// it, those of an entry in compute, those of deposit queues in fair. It is pure: nothing in it reads a clock, opens
 // a connection or starts a goroutine; time and facts arrive as arguments. Struct tags name
 // the JSON keys; package eventstore/codec encodes.
 //
@@ -43,7 +43,7 @@
 //
 // # Vocabulary
 //
-// Aggregate: a batch, job, file, setting, query or slot; the unit whose events are numbered
+// Aggregate: a batch, job, file, setting, query, slot or entry; the unit whose events are numbered
 // from 1 without holes. State: what the events of an aggregate fold to. Version: the
 // number of its last event. Command: what is asked of an aggregate. Facts: what a
 // decision needs to know besides the state. Refusal: why the rules do not allow a

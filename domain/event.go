@@ -26,7 +26,7 @@ type EventDef struct {
 
 // Registry holds every event type in its newest version (v1), in the order of
 // the documentation.
-var Registry = slices.Concat(batchRegistry, jobRegistry, settingRegistry, fileRegistry, maintenanceRegistry, depositRegistry, queryRegistry, slotRegistry)
+var Registry = slices.Concat(batchRegistry, jobRegistry, settingRegistry, fileRegistry, maintenanceRegistry, depositRegistry, queryRegistry, slotRegistry, entryRegistry)
 
 var byType = func() map[EventType]EventDef {
 	m := make(map[EventType]EventDef, len(Registry))
@@ -40,7 +40,7 @@ var byType = func() map[EventType]EventDef {
 func Lookup(t EventType) (EventDef, bool) { d, ok := byType[t]; return d, ok }
 
 // EventData is the data of one event: a pointer to one of the structs in the files event_*.go,
-// query.go and slot.go.
+// query.go, slot.go and entry.go.
 type EventData interface{ eventData() }
 
 func data[T any, P interface {

@@ -17,6 +17,7 @@ const (
 	KindSetting Kind = "setting"
 	KindQuery   Kind = "query"
 	KindSlot    Kind = "slot"
+	KindEntry   Kind = "entry"
 )
 
 // OfLog reports whether aggregates of the kind are in the log only, without live state.
@@ -35,7 +36,7 @@ func (a Aggregate) String() string { return string(a.Kind) + "/" + a.ID }
 func ParseAggregate(s string) (Aggregate, error) {
 	kind, id, ok := strings.Cut(s, "/")
 	switch Kind(kind) {
-	case KindBatch, KindJob, KindFile, KindSetting, KindQuery, KindSlot:
+	case KindBatch, KindJob, KindFile, KindSetting, KindQuery, KindSlot, KindEntry:
 		if ok && id != "" {
 			return Aggregate{Kind: Kind(kind), ID: id}, nil
 		}

@@ -29,6 +29,7 @@ var kinds = []struct {
 	{domain.KindSetting, "Settings", "Holds, pauses and timeouts, and maintenance."},
 	{domain.KindQuery, "Queries", "Changes of a list of identifiers that is to be answered."},
 	{domain.KindSlot, "Slots", "Changes of a group of files of a dataset, which may be processed within a time window."},
+	{domain.KindEntry, "Entries", "Changes of work in the compute queue."},
 }
 
 // field is a header or an attribute of an event.
@@ -50,7 +51,7 @@ var attributes = []field{
 	{"id", "KIND/ID/VERSION: unique, and never changes.", false, text},
 	{"type", "accession.TYPE.vN: the type of the event and the version of its data.", false, object{"type": "string", "pattern": `^accession\.[a-z_.]+\.v[1-9][0-9]*$`}},
 	{"source", "The installation: /accession/NAME.", false, text},
-	{"subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting|query|slot)/."}},
+	{"subject", "The aggregate of the event: KIND/ID.", false, object{"type": "string", "pattern": "^(batch|job|file|setting|query|slot|entry)/."}},
 	{"time", "Clock of the writer, UTC. Not for ordering.", false, object{"type": "string", "format": "date-time"}},
 	{"dataschema", "Id of the JSON Schema of the data.", false, text},
 	{"version", "Number of the event within its subject, from 1 without gaps; digits, as text.", false, digits},

@@ -166,13 +166,13 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-var safeSubject = regexp.MustCompile(`^test\.v1\.(batch|job|file|setting|query|slot)\.[a-z0-9_-]+$`)
+var safeSubject = regexp.MustCompile(`^test\.v1\.(batch|job|file|setting|query|slot|entry)\.[a-z0-9_-]+$`)
 
 // The subject of an aggregate is safe, and leads back to it.
 func TestSubjectsAreReversible(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom([]domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindSetting, domain.KindQuery, domain.KindSlot}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindSetting, domain.KindQuery, domain.KindSlot, domain.KindEntry}).Draw(t, "kind")
 		a := domain.Aggregate{Kind: kind, ID: anyText().Filter(func(s string) bool { return s != "" }).Draw(t, "id")}
 		s, err := codec.Subject("test.v1", a)
 		if err != nil || !safeSubject.MatchString(s) {

@@ -7,6 +7,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
 	"github.com/accession-ingest/accession/domain/slot"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 )
 
 // samples returns one event of every type, in the order of the registry, with each field
@@ -19,6 +21,7 @@ func samples() []domain.Recorded {
 	maps.Copy(data, sampleMendData(data))
 	maps.Copy(data, sampleQueryData())
 	maps.Copy(data, sampleSlotData(at))
+	maps.Copy(data, sampleEntryData())
 	var all []domain.Recorded
 	for i, def := range domain.Registry {
 		r := domain.Recorded{
@@ -40,6 +43,8 @@ func samples() []domain.Recorded {
 			r.Aggregate, r.BatchID = domain.NewQueryID(7).Aggregate(), ""
 		case domain.KindSlot:
 			r.Aggregate, r.BatchID, r.Zxid = slot.NewID("goes-16", "2026/073").Aggregate(), "", 0
+		case domain.KindEntry:
+			r.Aggregate, r.BatchID = compute.NewID(7).Aggregate(), ""
 		default:
 			r.Aggregate, r.BatchID = domain.SettingAggregate(domain.HoldCollection, "Maps_1"), ""
 		}
@@ -198,6 +203,28 @@ func sampleSlotData(at domain.Time) map[domain.EventType]domain.EventData {
 		domain.EventSlotOpened:  move(domain.SlotMissed, domain.SlotActive, 0, byHand),
 		domain.EventSlotClosed:  move(domain.SlotActive, domain.SlotDone, 3, nil),
 		domain.EventSlotMissed:  move(domain.SlotPending, domain.SlotMissed, 0, missed),
+	}
+}
+
+func sampleEntryData() map[domain.EventType]domain.EventData {
+	work := entry.Work{Dataset: "tides", Group: "2026-03", Priority: 250, Key: "spectrum/é 7"}
+	move := func(from, to entry.State, why *domain.Reason) *domain.EntryMove {
+		return &domain.EntryMove{From: from, To: to, Work: work, Attempt: 2, Worker: "w-1", Reason: why}
+	}
+	requested := move(entry.None, entry.Pending, nil)
+	requested.Attempt, requested.Worker = 0, ""
+	requested.Request = &entry.Request{Submitter: "anna", Inputs: []string{"https://example.org/tides/a.nc", "store:tides/b.nc"}}
+	completed := move(entry.Staging, entry.Successful, nil)
+	completed.Result = &entry.Result{SHA256: sampleDigest, Size: 1234}
+	gone := domain.WorkerLost("w-1")
+	return map[domain.EventType]domain.EventData{
+		domain.EventEntryRequested: requested,
+		domain.EventEntryClaimed:   move(entry.Pending, entry.Staging, nil),
+		domain.EventEntryReturned:  move(entry.Staging, entry.Pending, &gone),
+		domain.EventEntryCompleted: completed,
+		domain.EventEntryFailed: move(entry.Staging, entry.Failed, &domain.Reason{Class: domain.ClassContent, Code: domain.CodeBadFile, Attempt: 2, Worker: "w-1",
+			Message: "“b.nc” has no time axis", WhoActs: domain.ActsDepositor}),
+		domain.EventEntryPurged: move(entry.Failed, entry.Purged, nil),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore/codec"
@@ -137,6 +138,12 @@ func moves(def domain.EventDef) (from, to []any) {
 		}
 	}
 	for _, row := range slot.Transitions {
+		if row.Event == def.Type {
+			add(&from, string(row.From))
+			add(&to, string(row.To))
+		}
+	}
+	for _, row := range compute.Transitions {
 		if row.Event == def.Type {
 			add(&from, string(row.From))
 			add(&to, string(row.To))
