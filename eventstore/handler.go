@@ -13,7 +13,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 )
 
-// Handler makes every change of batches, jobs, settings and queries: it loads the state,
+// Handler makes every change of batches, jobs, settings, queries and entries: it loads the state,
 // decides, and commits. After a conflict with another writer it loads and decides again.
 // Files are changed by package files, because they are not part of the live state.
 type Handler struct {
@@ -23,6 +23,8 @@ type Handler struct {
 	Rings Rings
 	// Queries loads queries, nil = there are none.
 	Queries Queries
+	// Entries loads entries of the compute queue, nil = there are none.
+	Entries Entries
 	// Profiles is needed to set profiles.
 	Profiles Profiles
 	Clock    func() time.Time

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/entry"
 )
 
 // Load is how much of the live state is in use.
@@ -139,7 +140,7 @@ func (p *Pressure) outbox(most int) error {
 // let through: an operator needs them to mend things.
 func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
 	deposit := slices.ContainsFunc(changes, func(c Change) bool {
-		return c.Batch != nil && c.Batch.From.State == "" || c.Query != nil && c.Query.From.State == asked.None
+		return c.Batch != nil && c.Batch.From.State == "" || c.Query != nil && c.Query.From.State == asked.None || c.Entry != nil && c.Entry.From.State == entry.None
 	})
 	stoppable := slices.ContainsFunc(changes, func(c Change) bool { return c.Setting == nil })
 	// What cannot be measured is not full: the write itself will fail.

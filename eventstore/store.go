@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/lookup"
 )
 
@@ -22,11 +23,12 @@ type Loaded[S any] struct {
 // Transition is a state before and after a decision.
 type Transition[S any] struct{ From, To S }
 
-// Change is one decision, ready to be written: exactly one of Batch, Query, Job and
-// Setting is set.
+// Change is one decision, ready to be written: exactly one of Batch, Query, Entry, Job
+// and Setting is set.
 type Change struct {
 	Batch   *Transition[domain.Batch]
 	Query   *Transition[lookup.Query]
+	Entry   *Transition[compute.Entry]
 	Job     *Transition[domain.Job]
 	Setting *Transition[domain.Setting]
 
@@ -67,6 +69,10 @@ type Change struct {
 	// then the first of its Commit.
 	Leave *Leave
 
+	// EntryClaim is the claim that the write makes of an entry. The change is then the first
+	// of its Commit; the others are of entries that are passed over, and have no event.
+	EntryClaim *Claim
+
 	// Pool is set for a synchronous deposit: the pool in which it gets its place.
 	Pool *Pool
 
@@ -84,9 +90,20 @@ func (c Change) Aggregate() domain.Aggregate {
 		return c.Job.To.ID.Aggregate()
 	case c.Query != nil:
 		return c.Query.To.ID.Aggregate()
+	case c.Entry != nil:
+		return c.Entry.To.ID.Aggregate()
 	default:
 		return c.Setting.To.Aggregate()
 	}
+}
+
+// NewClaim returns the claim that the write makes, of a deposit that is grabbed or an entry
+// that is taken; nil = none.
+func (c Change) NewClaim() *Claim {
+	if c.Leave.Grabbed() {
+		return c.Leave.Claim
+	}
+	return c.EntryClaim
 }
 
 // HandsOver reports whether the change requests hand-over and satisfies its conditions:
@@ -122,7 +139,8 @@ func (h Holds) Paused(queue string) bool {
 	return all || one
 }
 
-// Live is the present state of batches, jobs and settings; [Queries] has that of queries.
+// Live is the present state of batches, jobs and settings; [Queries] has that of queries, [Entries]
+// that of entries.
 //
 // Reads return ErrNotFound for what does not exist. Commit is all or nothing over
 // its changes and returns ErrConflict when a token, a fence or a requirement does

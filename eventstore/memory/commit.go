@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -47,8 +48,8 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 	for i, c := range changes {
 		done[i] = eventstore.Committed{Token: srv.write(c), Zxid: srv.zxid}
 		srv.writeRing(c)
-		if c.Leave.Grabbed() {
-			done[i].Claim = c.Leave.Claim
+		if done[i].Claim = c.NewClaim(); c.EntryClaim != nil {
+			srv.locks[c.Aggregate()] = c.EntryClaim
 		}
 		delete(srv.claims, c.Aggregate())
 		if c.Leave.Grabbed() {
@@ -85,6 +86,10 @@ func (srv *Server) doneBefore(changes []eventstore.Change) []eventstore.Committe
 			if r := srv.asked[c.Query.To.ID]; r != nil {
 				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
 			}
+		} else if c.Entry != nil {
+			if r := srv.entries[c.Entry.To.ID]; r != nil {
+				command, version, done[i].Token = r.state.CommandID, r.state.Version, r.token
+			}
 		}
 		if n := len(c.Events); n == 0 || command == "" || command != c.Events[n-1].CommandID || version != c.Events[n-1].Version {
 			return nil
@@ -107,6 +112,11 @@ func (s *Store) prove(c eventstore.Change) error {
 		ok = current(srv.jobs[c.Job.To.ID], c.Job.From.Version, c.Token)
 	case c.Query != nil:
 		ok = current(srv.asked[c.Query.To.ID], c.Query.From.Version, c.Token)
+	case c.Entry != nil:
+		ok = current(srv.entries[c.Entry.To.ID], c.Entry.From.Version, c.Token) && (c.Entry.From.Version > 0 || srv.entryOf(c.Entry.To.Work.Key) == "")
+		if c.EntryClaim != nil && (c.EntryClaim.Worker != s.worker || srv.locks[a] != nil) {
+			return eventstore.ErrFenced
+		}
 	default:
 		ok = current(srv.settings[a], c.Setting.From.Version, c.Token)
 	}
@@ -198,6 +208,12 @@ func (srv *Server) write(c eventstore.Change) eventstore.Token {
 		return srv.writeJob(c.Job.To)
 	case c.Query != nil:
 		return set(srv.asked, c.Query.To.ID, c.Query.To)
+	case c.Entry != nil:
+		if c.Entry.To.State == entry.Purged {
+			delete(srv.entries, c.Entry.To.ID)
+			return 0
+		}
+		return set(srv.entries, c.Entry.To.ID, c.Entry.To)
 	default:
 		a, after := c.Aggregate(), c.Setting.To
 		srv.queues.written(after)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/fair/settings"
 	"github.com/accession-ingest/accession/domain/lookup"
@@ -37,6 +38,8 @@ type Server struct {
 	jobs     map[domain.JobID]*register[domain.Job]
 	asked    map[domain.QueryID]*register[lookup.Query]
 	lastQID  int64
+	entries  map[compute.ID]*register[compute.Entry]
+	lastEID  int64
 	settings map[domain.Aggregate]*register[domain.Setting]
 	refs     map[domain.BatchID]map[domain.JobID]domain.Sub
 	holds    eventstore.Holds
@@ -77,6 +80,7 @@ func New(o Options) *Server {
 		batches:  map[domain.BatchID]*register[domain.Batch]{},
 		jobs:     map[domain.JobID]*register[domain.Job]{},
 		asked:    map[domain.QueryID]*register[lookup.Query]{},
+		entries:  map[compute.ID]*register[compute.Entry]{},
 		settings: map[domain.Aggregate]*register[domain.Setting]{},
 		refs:     map[domain.BatchID]map[domain.JobID]domain.Sub{},
 		holds:    eventstore.Holds{Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}},

@@ -32,7 +32,8 @@ func NewKit(t testing.TB, s any) *Kit {
 func NewHandler(l eventstore.Live) *eventstore.Handler {
 	catalog, _ := l.(eventstore.Catalog)
 	profiles, _ := l.(eventstore.Profiles)
-	return &eventstore.Handler{Live: l, Catalog: catalog, Profiles: profiles, Clock: time.Now, NewID: rand.Text,
+	entries, _ := l.(eventstore.Entries)
+	return &eventstore.Handler{Live: l, Catalog: catalog, Profiles: profiles, Entries: entries, Clock: time.Now, NewID: rand.Text,
 		Collection: func(profile string) string { return profile }}
 }
 

@@ -19,6 +19,7 @@ func RunClaims(t *testing.T, open func(t *testing.T) Env) {
 	run(t, open, hostTests)
 	run(t, open, ringTests)
 	run(t, open, queryTests)
+	run(t, open, entryTests)
 }
 
 // RunOutbox tests the promises of eventstore.Outbox.

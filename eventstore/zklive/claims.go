@@ -110,8 +110,7 @@ func (x *claims) compose(r *reader, s *session.Session, send sender, h *holds, s
 	x.reader, x.session, x.send, x.holds, x.statuses, x.jobs, x.batches = r, s, send, h, st, jobs, batches
 }
 
-// offerOrphans offers the work of lost claims again when the next session begins: perhaps no
-// other process has seen that it is free.
+// offerOrphans offers the work of lost claims again when the next session begins.
 func (x *claims) offerOrphans() {
 	x.mu.Lock()
 	orphans := x.orphans
@@ -397,8 +396,7 @@ func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
 	return nil
 }
 
-// unreadable has the batches and jobs that could not be read when they were to be
-// claimed, and the holds that cannot be read.
+// unreadable has the batches and jobs that could not be claimed for this, and the holds.
 type unreadable struct{ of sync.Map }
 
 func (u *unreadable) set(a domain.Aggregate, is bool) {

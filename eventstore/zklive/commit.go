@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/entries"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/queues"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/rings"
@@ -27,6 +28,7 @@ type committer struct {
 	jobs       *jobQueues
 	batches    *batchIndex
 	rings      *rings.Rings
+	entries    *entries.Entries
 	queueLimit int
 	heapLimit  int64
 	inLog      func(ctx context.Context, a domain.Aggregate, version int64) (commandID string, err error)
@@ -45,16 +47,16 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 			return nil, &eventstore.Error{Op: "commit", Aggregate: c.Aggregate(), Err: eventstore.ErrFenced}
 		}
 	}
-	// A grab makes a claim, which must be known before the write: if its answer is lost, the
-	// batch may be locked all the same. Only one change can be a grab, and it is the first. An
-	// earlier grab of this process whose answer was lost has its claim until it is known what
-	// became of it: then the batch is tried again, and its user not passed over.
-	if l := changes[0].Leave; l.Grabbed() && !w.claims.add(l.Claim) {
-		return nil, &eventstore.Error{Op: "grab", Aggregate: l.Claim.Aggregate, Err: eventstore.ErrConflict, Hint: "an earlier grab of it by this process has not ended"}
+	// A claim that the write makes must be known before: if the answer is lost, the batch or
+	// entry may be locked all the same. An earlier one of this process whose answer was lost
+	// stays until it is known what became of it: then the batch or entry is tried again.
+	made := changes[0].NewClaim()
+	if made != nil && !w.claims.add(made) {
+		return nil, &eventstore.Error{Op: "grab", Aggregate: made.Aggregate, Err: eventstore.ErrConflict, Hint: "an earlier grab of it by this process has not ended"}
 	}
 	done, err := w.commit(ctx, changes)
-	if l := changes[0].Leave; l.Grabbed() && err != nil {
-		w.claims.failed(l.Claim, err)
+	if made != nil && err != nil {
+		w.claims.failed(made, err)
 	}
 	switch {
 	case err == nil:
@@ -156,8 +158,8 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	if h := call.inputs.HandOver; h != nil {
 		done[0].Claim = h.Claim
 	}
-	if l := call.changes[0].Leave; l.Grabbed() {
-		done[0].Claim = l.Claim
+	if made := call.changes[0].NewClaim(); made != nil {
+		done[0].Claim = made
 	}
 	return done
 }
@@ -212,13 +214,12 @@ func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 	return req, nil
 }
 
-// sharing reports whether changes may share a multi with others. Only the transition of
-// a single job may. A change that creates or deletes directories, or proves them empty,
-// depends on the order of the other writes to them and is sent alone; so are the rare
-// changes of batches and settings, and repairs.
+// sharing reports whether changes may share a multi. Only the transition of a single job or
+// entry may: what creates or deletes directories, or proves them empty, depends on the order of
+// the other writes to them. The rare changes of batches and settings are sent alone too.
 func sharing(changes []eventstore.Change) bool {
 	c := changes[0]
-	return len(changes) == 1 && c.Observed == nil && c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted
+	return len(changes) == 1 && c.Observed == nil && (c.Entry != nil || c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted)
 }
 
 // rows returns the progress of the batch whose next jobs the changes create, nil if they
@@ -304,6 +305,8 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 			w.statuses.Put(to.ID, statuses.Known{State: to.State, Version: to.Version, Token: done[i].Token})
 		case c.Query != nil:
 			w.rings.Committed(c)
+		case c.Entry != nil:
+			w.entries.Committed(c, done[i].Zxid)
 		default:
 			w.holds.outdated()
 			w.queues.Committed(c.Setting.To)

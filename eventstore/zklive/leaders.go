@@ -33,10 +33,9 @@ func (l *leaders) Lead(ctx context.Context, shard int) (context.Context, func(),
 	return lead, resign, err
 }
 
-// LeadTypes waits until the caller leads the copying of events by type; the context
-// given ends when the lead is lost or resign is called.
-func (l *leaders) LeadTypes(ctx context.Context) (lead context.Context, resign func(), err error) {
-	lead, _, resign, err = l.lead(ctx, "types")
+// LeadRole is Lead for a role: there is one leader of all processes.
+func (l *leaders) LeadRole(ctx context.Context, role string) (lead context.Context, resign func(), err error) {
+	lead, _, resign, err = l.lead(ctx, role)
 	return lead, resign, err
 }
 

@@ -18,6 +18,8 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
@@ -94,6 +96,7 @@ func walk(t *testing.T, fates ...fate) walked {
 	k.queueSettings()
 	k.rings()
 	k.queries()
+	k.entries()
 	k.names()
 	k.together()
 	k.mends()
@@ -215,6 +218,24 @@ func (k *walker) queries() {
 	if at := must(k.store.LoadQuery(ctx, id))(k); at.State.Request != want.Request {
 		k.Errorf("repaired, and then %+v", at.State)
 	}
+}
+
+// entries are requested, taken, passed over, and end.
+func (k *walker) entries() {
+	ctx := k.Context()
+	for _, key := range []string{"a", "b"} {
+		k.kit.Request("maps", key, 100, key)
+	}
+	wants := compute.Wants{PassLimit: 1, Cached: func(g entry.Group) bool { return g.Group == "b" }}
+	taken := must(k.kit.Handler.TakeEntry(ctx, wants, storetest.Under(nil, false)))(k)
+	if taken.State.Work.Key != "b" {
+		k.Errorf("took %+v", taken.State)
+	}
+	k.must(k.store.RunEntry(ctx, taken.Claim, taken.Loaded))
+	must(k.kit.Handler.EndEntry(ctx, taken, compute.Complete{}, storetest.Under(nil, false)))(k)
+	taken = must(k.kit.Handler.TakeEntry(ctx, wants, storetest.Under(nil, false)))(k)
+	must(k.kit.Handler.EndEntry(ctx, taken, compute.Fail{Reason: storetest.Broken()}, storetest.Under(nil, false)))(k)
+	must(k.kit.Handler.Entry(ctx, taken.State.ID, compute.Purge{}, storetest.Operator()))(k)
 }
 
 // permits are taken, and returned except one.

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair/settings"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/entries"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/ids"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/permits"
@@ -106,6 +107,7 @@ type Store struct {
 	*queues.Settings
 	*rings.Rings
 	*queries.Directory
+	*entries.Entries
 	*unreadable
 	*recovery.Inspector
 	*recovery.Restorer
@@ -195,6 +197,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.Hosts = permits.New(s.session, s.root)
 	s.Settings = queues.New(conn, s.root, s.cfg.DepositQueues, s.cfg.Logger, s.unreadable.set)
 	s.Directory = queries.New(conn, s.root)
+	s.Entries = entries.New(s.session, s.root, s.holds.waitOpen, s.cfg.Logger)
 	s.Rings = rings.New(s.session, s.root, s.Settings, s.holds.waitOpen, format.Rings(), s.cfg.Logger)
 	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.entries}
 	if s.cfg.GroupCommit {
@@ -206,7 +209,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.batchIndex = newBatchIndex(s.reader, s.claims, claimer, submitters)
 	s.claims.compose(s.reader, s.session, send, s.holds, cache, s.jobQueues, s.batchIndex)
 	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, queues: s.Settings, statuses: cache,
-		jobs: s.jobQueues, batches: s.batchIndex, rings: s.Rings, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
+		jobs: s.jobQueues, batches: s.batchIndex, rings: s.Rings, entries: s.Entries, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
 	s.remover = &remover{conn: conn, reader: s.reader, jobs: s.jobQueues, batches: s.batchIndex, statuses: cache, unreadable: s.unreadable, log: s.cfg.Logger}
 	return nil
 }
@@ -270,7 +273,7 @@ func (s *Store) makeTree(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid"), s.root.IDs("query")} {
+	for _, number := range []string{s.root.Epoch(), s.root.IDs("bid"), s.root.IDs("jid"), s.root.IDs("query"), s.root.IDs("entry")} {
 		if err := s.session.Ensure(ctx, number, layout.Encode(1)); err != nil {
 			return err
 		}
@@ -358,6 +361,8 @@ func (s *Store) Observe(r domain.Recorded) {
 		s.jobQueues.observe(r)
 	case domain.KindQuery:
 		s.Rings.Observe(r)
+	case domain.KindEntry:
+		s.Entries.Observe(r)
 	case domain.KindBatch:
 		if m, ok := domain.MoveOfBatch(r.Data); ok {
 			s.batchIndex.submitters.observe(r)

@@ -114,6 +114,8 @@ func (f *folded) apply(r domain.Recorded) error {
 		return queries.apply(f.queries, r)
 	case domain.KindSlot:
 		return slots.apply(f.slots, r)
+	case domain.KindEntry:
+		return nil
 	}
 	return fmt.Errorf("unknown kind of aggregate: %s", r.Aggregate.Kind)
 }

@@ -221,7 +221,7 @@ func (o Opening) lacks(ctx context.Context, r domain.Recorded) (why string, err 
 		var at eventstore.Loaded[domain.Job]
 		at, err = o.Live.Job(ctx, domain.JobID(a.ID))
 		version, command = at.State.Version, at.State.CommandID
-	case domain.KindQuery:
+	case domain.KindQuery, domain.KindEntry:
 		return "", nil // it may have left the live state
 	default:
 		s := settings.zero(a)

@@ -30,6 +30,10 @@ func (m *Metrics) Committed(changes []eventstore.Change, took time.Duration, err
 		case c.Query != nil:
 			b, a := c.Query.From, c.Query.To
 			m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
+		case c.Entry != nil:
+			if b, a := c.Entry.From, c.Entry.To; b.State != a.State {
+				m.moved(c, string(b.State), string(a.State), out, b.Modified, a.Modified)
+			}
 		default:
 			m.transitions.WithLabelValues(string(domain.KindSetting), c.Setting.From.Status(), c.Setting.To.Status(), out).Inc()
 		}

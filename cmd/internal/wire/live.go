@@ -12,6 +12,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
@@ -207,7 +209,11 @@ func (l *LiveState) Commit(ctx context.Context, changes ...eventstore.Change) (d
 	l.noteProfiles(changes)
 	for i, d := range done {
 		if d.Claim != nil {
-			l.metrics.Claimed(d.Claim, cmp.Or(string(changes[i].Next), string(domain.BatchPending)))
+			in := cmp.Or(string(changes[i].Next), string(domain.BatchPending))
+			if changes[i].Entry != nil {
+				in = string(entry.Pending)
+			}
+			l.metrics.Claimed(d.Claim, in)
 		}
 	}
 	return done, err
@@ -229,6 +235,14 @@ func (l *LiveState) Grab(ctx context.Context, queue, processor string, write fun
 		return err
 	}
 	return l.Store.Grab(ctx, queue, processor, write)
+}
+
+// TakeEntry implements eventstore.Entries.
+func (l *LiveState) TakeEntry(ctx context.Context, wants compute.Wants, write func(eventstore.Take) error) error {
+	if err := l.pressure.Wait(ctx); err != nil {
+		return err
+	}
+	return l.Store.TakeEntry(ctx, wants, write)
 }
 
 // next claims work in a state, unless the outbox is too full for more.

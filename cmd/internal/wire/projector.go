@@ -79,7 +79,7 @@ func (in *Installation) CopyByType(ctx context.Context) error {
 	if err := openAll(ctx, into(&live, in.LiveState), into(&log, func(ctx context.Context) (*eventLog, error) { return in.events.get(ctx, in.openLog) })); err != nil {
 		return err
 	}
-	lead, resign, err := live.LeadTypes(ctx)
+	lead, resign, err := live.LeadRole(ctx, "types")
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

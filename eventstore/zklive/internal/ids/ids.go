@@ -1,4 +1,4 @@
-// Package ids allots the numbers of batches, jobs and queries.
+// Package ids allots the numbers of batches, jobs, queries and entries.
 package ids
 
 import (
@@ -8,6 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
@@ -66,6 +67,12 @@ func (x *IDs) ReserveBatchID(ctx context.Context) (domain.BatchID, error) {
 func (x *IDs) ReserveQueryID(ctx context.Context) (domain.QueryID, error) {
 	n, err := x.reserve(ctx, "query", 1)
 	return domain.NewQueryID(n), err
+}
+
+// ReserveEntryID implements eventstore.Entries.
+func (x *IDs) ReserveEntryID(ctx context.Context) (compute.ID, error) {
+	n, err := x.reserve(ctx, "entry", 1)
+	return compute.NewID(n), err
 }
 
 // ReserveJobIDs implements eventstore.Catalog.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -40,6 +41,7 @@ func (r Root) Dirs() []string {
 		dirs = append(dirs, r.Queue(state))
 	}
 	dirs = append(dirs, r.queueSettingDirs()...)
+	dirs = append(dirs, r.entryDirs()...)
 	return append(append(dirs, r.ringDirs()...), r.Objects())
 }
 
@@ -77,7 +79,7 @@ func ParseObjectEntry(name string) (key domain.ObjectKey, id domain.JobID, ok bo
 // Documented returns the paths of the directories of every tree and of the numbers, marks
 // and values in /config and /ids, some of which are there only at times.
 func (r Root) Documented() []string {
-	all := append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Timeouts(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"), r.IDs("query"))
+	all := append(r.Dirs(), r.Epoch(), r.HighWater(), r.Shards(), r.Format(), r.Timeouts(), r.Restoring(), r.RestoringLog(), r.IDs("bid"), r.IDs("jid"), r.IDs("query"), r.IDs("entry"))
 	for _, queue := range domain.DepositQueues {
 		all = append(all, r.QueueDefaults(queue))
 	}
@@ -156,13 +158,15 @@ func (r Root) Entry(j domain.Job) string {
 	return ""
 }
 
-// Lock returns the path of the lock of a batch or a job.
+// Lock returns the path of the lock of a batch, query or job, or of the claim of an entry.
 func (r Root) Lock(a domain.Aggregate) string {
 	switch a.Kind {
 	case domain.KindBatch:
 		return r.At("/batches/" + a.ID + "/lock")
 	case domain.KindQuery:
 		return r.Query(domain.QueryID(a.ID)) + "/lock"
+	case domain.KindEntry:
+		return r.EntryClaims() + "/" + sequence(compute.ID(a.ID))
 	}
 	return r.At("/jobs/" + a.ID + "/lock")
 }

@@ -51,9 +51,9 @@ func (r Root) Changes(changes []eventstore.Change, in Inputs) Ops {
 	ops := make(Ops, 0, 12*len(changes))
 	fenced := ""
 	for _, c := range changes {
-		claim := c.Claim
-		if c.Leave.Grabbed() {
-			claim = c.Leave.Claim
+		claim := c.NewClaim()
+		if claim == nil {
+			claim = c.Claim
 		}
 		if claim != nil && claim.Worker != fenced {
 			fenced = claim.Worker
@@ -152,6 +152,8 @@ func (r Root) transition(ops *Ops, c eventstore.Change, in Inputs) {
 		r.ticketBefore(ops, c, in.Ring)
 		ops.change(r.QueryNodes(c.Query.From), r.QueryNodes(c.Query.To), r.Status(c), c.Token)
 		r.ticketAfter(ops, c, in.Ring)
+	case c.Entry != nil:
+		r.entry(ops, c)
 	default:
 		from, to, paths := &c.Job.From, &c.Job.To, r.jobPaths(c.Job.To.ID)
 		var was, is [maxJobNodes]Node
@@ -162,13 +164,15 @@ func (r Root) transition(ops *Ops, c eventstore.Change, in Inputs) {
 }
 
 // Status returns the path of the node that carries the compare-and-set of a change: the
-// status of a batch, query or job, the version of a setting.
+// status of a batch, query, entry or job, the version of a setting.
 func (r Root) Status(c eventstore.Change) string {
 	switch {
 	case c.Batch != nil:
 		return r.BatchStatus(c.Batch.To.ID)
 	case c.Query != nil:
 		return r.QueryStatus(c.Query.To.ID)
+	case c.Entry != nil:
+		return r.EntryStatus(c.Entry.To.ID)
 	case c.Job != nil:
 		return r.JobStatus(c.Job.To.ID)
 	default:
@@ -184,7 +188,7 @@ func (r Root) TokenAfter(c *eventstore.Change) eventstore.Token {
 		if _, there := c.Observed.Nodes[r.Name(r.Status(*c))]; !there {
 			return 0
 		}
-	case c.Query != nil && c.Query.From.Version == 0, c.Batch != nil && c.Batch.From.Version == 0, c.Job != nil && c.Job.From.Version == 0,
+	case c.Query != nil && c.Query.From.Version == 0, c.Entry != nil && c.Entry.From.Version == 0, c.Batch != nil && c.Batch.From.Version == 0, c.Job != nil && c.Job.From.Version == 0,
 		c.Setting != nil && c.Setting.From.Version == 0:
 		return 0
 	}
@@ -267,6 +271,8 @@ func (r Root) repair(ops *Ops, c eventstore.Change, compact bool) {
 		to = r.BatchNodes(c.Batch.To)
 	case c.Query != nil:
 		to = r.QueryNodes(c.Query.To)
+	case c.Entry != nil:
+		to = r.EntryNodes(c.Entry.To)
 	case c.Job != nil:
 		to = r.JobNodes(c.Job.To, compact)
 	default:

@@ -1,0 +1,138 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+)
+
+// Entries are the entries of the compute queue. They change by [Live.Commit].
+type Entries interface {
+	// LoadEntry reads an entry.
+	LoadEntry(ctx context.Context, id compute.ID) (Loaded[compute.Entry], error)
+	// EntryOfKey returns the entry that was requested under a key.
+	EntryOfKey(ctx context.Context, key string) (compute.ID, error)
+	// ReserveEntryID returns an id that no other caller gets, also when it is never used.
+	ReserveEntryID(ctx context.Context) (compute.ID, error)
+	// TakeEntry waits until an entry waits that a worker takes. It calls write with it, and
+	// chooses again while write returns ErrConflict. While the queue ingest is paused no
+	// entry is taken.
+	TakeEntry(ctx context.Context, wants compute.Wants, write func(Take) error) error
+	// RunEntry shows that the worker which claimed an entry has its inputs. ErrFenced: it
+	// has the entry no longer.
+	RunEntry(ctx context.Context, c *Claim, at Loaded[compute.Entry]) error
+	// EntryIDs lists the entries that wait, are owned by a worker, or have ended; the
+	// orphans among those that are owned have no worker any more.
+	EntryIDs(ctx context.Context) (EntryIDs, error)
+}
+
+// EntryIDs are the ids of entries, sorted.
+type EntryIDs struct{ Waiting, Owned, Orphans, Done, Failed []compute.ID }
+
+// Take is an entry that a worker takes, the older ones that it passes over, and the claim
+// that the write makes.
+type Take struct {
+	Entry        Loaded[compute.Entry]
+	Passed       []Loaded[compute.Entry]
+	Claim        *Claim
+	HoldsVersion int64
+}
+
+var entryKind = kind[compute.Entry]{compute.Evolve, func(c *Change, t *Transition[compute.Entry]) { c.Entry = t }}
+
+// RequestEntry makes an entry, or returns the one that was made under the same key.
+func (h *Handler) RequestEntry(ctx context.Context, cmd compute.Request, m Meta) (Result[compute.Entry], error) {
+	h.ensureCommandID(&m)
+	return retry(ctx, "request", domain.Aggregate{Kind: domain.KindEntry, ID: cmd.Work.Key}, func() (Result[compute.Entry], error) {
+		switch id, err := h.Entries.EntryOfKey(ctx, cmd.Work.Key); {
+		case err == nil:
+			at, err := h.Entries.LoadEntry(ctx, id)
+			if errors.Is(err, ErrNotFound) {
+				err = ErrConflict // it is purged at this moment
+			}
+			return Result[compute.Entry]{Loaded: at}, err
+		case !errors.Is(err, ErrNotFound):
+			return Result[compute.Entry]{}, err
+		}
+		if _, err := compute.Decide(compute.Entry{}, cmd); err != nil {
+			return Result[compute.Entry]{}, err // before an id is used up
+		}
+		id, err := h.Entries.ReserveEntryID(ctx)
+		if err != nil {
+			return Result[compute.Entry]{}, err
+		}
+		return h.entry(ctx, Loaded[compute.Entry]{State: compute.Entry{ID: id}}, cmd, m)
+	})
+}
+
+// Entry decides and commits a command about an entry that is there.
+func (h *Handler) Entry(ctx context.Context, id compute.ID, cmd compute.Command, m Meta) (Result[compute.Entry], error) {
+	h.ensureCommandID(&m)
+	return retry(ctx, "decide", id.Aggregate(), func() (Result[compute.Entry], error) {
+		from, err := h.Entries.LoadEntry(ctx, id)
+		if err != nil {
+			return Result[compute.Entry]{}, err
+		}
+		if from.State.CommandID == m.CommandID {
+			return Result[compute.Entry]{Loaded: from}, nil
+		}
+		return h.entry(ctx, from, cmd, m)
+	})
+}
+
+// TakeEntry waits until an entry waits that a worker takes, and takes it. The result has the
+// claim, and the entry with the token that is its fence.
+func (h *Handler) TakeEntry(ctx context.Context, wants compute.Wants, m Meta) (res Result[compute.Entry], err error) {
+	err = h.Entries.TakeEntry(ctx, wants, func(t Take) error {
+		m := m
+		h.ensureCommandID(&m)
+		d, err := compute.Decide(t.Entry.State, compute.Claim{Worker: t.Claim.Worker})
+		if err != nil {
+			return errors.Join(ErrConflict, err)
+		}
+		d.Require.Holds = true
+		c, to, err := entryKind.change(h, decided[compute.Entry]{from: t.Entry, Decision: d, change: Change{EntryClaim: t.Claim, HoldsVersion: t.HoldsVersion}}, m)
+		if err != nil {
+			return err
+		}
+		changes := []Change{c}
+		for _, p := range t.Passed {
+			after := p.State
+			after.Passed++
+			changes = append(changes, Change{Entry: &Transition[compute.Entry]{From: p.State, To: after}, Token: p.Token})
+		}
+		done, err := h.Live.Commit(ctx, changes...)
+		if err != nil {
+			return err
+		}
+		for i := range c.Events {
+			c.Events[i].Zxid = done[0].Zxid
+		}
+		res = Result[compute.Entry]{Loaded: Loaded[compute.Entry]{State: to, Token: done[0].Token}, Before: t.Entry.State, Row: d.Row, Events: c.Events, Claim: done[0].Claim}
+		return nil
+	})
+	return res, err
+}
+
+// EndEntry ends the claim of an entry with a command of its worker. taken is what TakeEntry
+// returned: the write is refused with ErrFenced if anything has happened to the entry since.
+func (h *Handler) EndEntry(ctx context.Context, taken Result[compute.Entry], cmd compute.Command, m Meta) (Result[compute.Entry], error) {
+	h.ensureCommandID(&m)
+	m.Claim = taken.Claim
+	res, err := h.entry(ctx, taken.Loaded, cmd, m)
+	if errors.Is(err, ErrConflict) && !errors.Is(err, ErrFenced) {
+		err = &Error{Op: "end", Aggregate: taken.State.ID.Aggregate(), Err: ErrFenced}
+	}
+	return res, err
+}
+
+// entry decides and commits once.
+func (h *Handler) entry(ctx context.Context, from Loaded[compute.Entry], cmd compute.Command, m Meta) (Result[compute.Entry], error) {
+	d, err := compute.Decide(from.State, cmd)
+	if err != nil {
+		return Result[compute.Entry]{}, err
+	}
+	return entryKind.commit(ctx, h, decided[compute.Entry]{from: from, Decision: d}, m)
+}
