@@ -31,6 +31,7 @@ const (
 	CodeProfileUnknown  Code = "profile_unknown"
 	CodeServerBusy      Code = "server_busy" // its server holds its share of the workers
 	CodeClaimsUsedUp    Code = "claims_used_up"
+	CodeRetried         Code = "retried" // an operator tries it again
 	CodeCleaned         Code = "cleaned"
 	CodeJobsLocked      Code = "jobs_locked"
 	CodeParked          Code = "parked"    // an operator took it out of its deposit queue

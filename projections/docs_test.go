@@ -72,6 +72,7 @@ func installation(t *testing.T) *world {
 	w.queueSettings()
 	w.deposits(6)
 	w.queries()
+	w.entries()
 	return w
 }
 

@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -65,3 +66,13 @@ func (e Entry) Name() entry.Name {
 
 // Owned reports whether a worker has the entry.
 func (e Entry) Owned() bool { return e.State == entry.Staging }
+
+// DefaultKey returns the key of work for which none is given: the same inputs for the same
+// group of a dataset are the same work, whatever the priority.
+func DefaultKey(w entry.Work, inputs []string) string {
+	h := sha256.New()
+	for _, part := range append([]string{w.Dataset, w.Group}, inputs...) {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}

@@ -13,7 +13,7 @@ import (
 
 // followed are the tables that follow from the log alone.
 var followed = []string{
-	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting", "deposit", "query", "slot", "slot_transition",
+	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting", "deposit", "query", "slot", "slot_transition", "compute_entry",
 }
 
 // Digest is the number of rows of a table and a digest of columns as text, whatever the

@@ -12,7 +12,7 @@ import (
 
 // compared are the tables that follow from the log alone.
 var compared = []string{
-	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting", "deposit", "query", "slot", "slot_transition",
+	"event", "batch", "job", "job_transition", "file", "file_transition", "file_count", "retry", "batch_report", "setting", "deposit", "query", "slot", "slot_transition", "compute_entry",
 }
 
 // TableDigest compares a table's contents in two generations.

@@ -61,6 +61,7 @@ var outputs = map[string][]reflect.Type{
 	"batch report":      {reflect.TypeFor[app.BatchReportView]()},
 	"batch show":        {reflect.TypeFor[app.BatchView](), reflect.TypeFor[app.Progress]()},
 	"bulk begin":        {reflect.TypeFor[bulk.Action]()},
+	"compute retry":     {reflect.TypeFor[app.Changed]()},
 	"config check":      {reflect.TypeFor[profilecli.Checked]()},
 	"config print":      {reflect.TypeFor[app.Page[config.Row]]()},
 	"diff":              {reflect.TypeFor[tables.Diff]()},

@@ -14,6 +14,7 @@ const (
 	namedOne = "it is about a setting, of which there are a few with names"
 	isFolder = "it is about a file in the drop folder, which is in no table that a filter could select from"
 	isQuery  = "bulk actions are about batches, jobs and files; queries are taken out together with queue park"
+	isEntry  = "it is about work, which is no deposit"
 	isMail   = "after a process was killed the next try would send a further mail: each has a key of its own"
 	isBulk   = "it is a bulk action itself"
 	isPlace  = "it is for the one batch whose work has gone: freed too early, more of a user's deposits run than may"
@@ -26,7 +27,7 @@ var oneByOne = map[string]string{
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
 	"drop.start": namedOne, "drop.stop": namedOne, "drop.retry": isFolder, "drop.rm": isFolder,
-	"query": isQuery, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk,
+	"compute": isEntry, "query": isQuery, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk,
 }
 
 // TestCommandsAreBulkActions: a command of operators may be given to all that a filter selects,

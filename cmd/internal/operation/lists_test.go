@@ -41,6 +41,10 @@ var lackReasons = map[string]map[string]string{
 		"submitter": "its files were found, not submitted", "code": "a slot that was missed has one code alone", "host": "its files may come from many",
 		"since": "the list is in the order of names, not of time", "older_than": "the list is in the order of names, not of time",
 	},
+	"compute.ls": {
+		"batch": "it is work of none", "profile": "it is requested with none", "collection": "it is about all collections", "submitter": "it is no deposit", "code": "work that failed says why in its reason",
+		"host": "its inputs may come from several", "since": "its ids are in the order of their requests", "older_than": "its ids are in the order of their requests",
+	},
 	"bulk.ls":       {"": "what it selects is a filter itself, which is shown"},
 	"bulk.items":    {"": isOne},
 	"object.files":  {"": isOne},

@@ -139,7 +139,7 @@ func (in *Installation) handler(ctx context.Context) (*eventstore.Handler, error
 	if err := openAll(ctx, into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Profiles: live, Clock: crash.Now, NewID: newID,
+	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Entries: live, Profiles: live, Clock: crash.Now, NewID: newID,
 		Collection: func(name string) string {
 			p, err := profiles.Get(name)
 			if err != nil {

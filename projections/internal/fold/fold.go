@@ -28,6 +28,7 @@ type Fold struct {
 	deposits map[string]*depositState
 	queries  map[string]*queryState
 	slots    map[string]*slotState
+	entries  map[string]*entryState
 
 	events          []pgdb.AccessionEvent
 	transitions     []pgdb.AccessionJobTransition
@@ -51,7 +52,7 @@ type rowState struct {
 func New() *Fold {
 	return &Fold{
 		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
-		files: map[string]*fileState{}, counts: map[string]*countState{}, deposits: map[string]*depositState{}, queries: map[string]*queryState{},
+		files: map[string]*fileState{}, counts: map[string]*countState{}, deposits: map[string]*depositState{}, queries: map[string]*queryState{}, entries: map[string]*entryState{},
 		slots:   map[string]*slotState{},
 		retries: retries{byKey: map[attemptKey]*Retry{}},
 	}
@@ -75,7 +76,7 @@ func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S,
 }
 
 // keysToLoad are the keys of the states that must be read, by read model.
-type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries, slots keySet }
+type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries, slots, entries keySet }
 
 func newKeysToLoad() keysToLoad {
 	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
@@ -101,6 +102,8 @@ func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindSlot:
 		ensureState(f, f.slots, id, func() *slotState { return &slotState{} }, toLoad.slots, first)
+	case domain.KindEntry:
+		ensureState(f, f.entries, id, func() *entryState { return &entryState{} }, toLoad.entries, first)
 	case domain.KindFile:
 		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
 		if m, ok := domain.MoveOfFile(r.Data); ok && first && m.JobID != "" {
@@ -130,7 +133,7 @@ func (f *Fold) Load(ctx context.Context, q *pgdb.Queries, events []domain.Record
 	}{
 		{"batches", toLoad.batches, f.loadBatches}, {"jobs", toLoad.jobs, f.loadJobs}, {"files", toLoad.files, f.loadFiles},
 		{"counters of files", toLoad.counts, f.loadFileCounts}, {"settings", toLoad.settings, f.loadSettings},
-		{"deposits", toLoad.deposits, f.loadDeposits}, {"queries", toLoad.queries, f.loadQueries},
+		{"deposits", toLoad.deposits, f.loadDeposits}, {"queries", toLoad.queries, f.loadQueries}, {"entries", toLoad.entries, f.loadEntries},
 		{"slots", toLoad.slots, f.loadSlots},
 	} {
 		if len(step.keys) == 0 {
@@ -180,6 +183,8 @@ func (f *Fold) foldState(r domain.Recorded) error {
 		return f.query(r)
 	case domain.KindSlot:
 		return f.slot(r)
+	case domain.KindEntry:
+		return f.entry(r)
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
@@ -218,6 +223,7 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 	freshSettings, settings := changed(f.settings)
 	freshQueries, queries := changed(f.queries)
 	freshSlots, slots := changed(f.slots)
+	freshEntries, entries := changed(f.entries)
 	return slices.Concat(
 		copySteps(schema, "event", f.events),
 		writeSteps(names, batchChange, f.batches),
@@ -246,6 +252,10 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 			return Put(ctx, "slot", in(tx).UpdateSlots, slots)
 		}},
 		copySteps(schema, "slot_transition", f.slotTransitions),
+		copySteps(schema, "compute_entry", freshEntries),
+		[]Step{func(ctx context.Context, tx pgx.Tx) error {
+			return Put(ctx, "compute_entry", in(tx).UpdateComputeEntries, entries)
+		}},
 	)
 }
 
@@ -268,6 +278,7 @@ func (f *Fold) Written(most int) {
 	markStored(f.deposits, f.round, most)
 	markStored(f.queries, f.round, most)
 	markStored(f.slots, f.round, most)
+	markStored(f.entries, f.round, most)
 	f.round++
 }
 

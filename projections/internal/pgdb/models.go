@@ -201,6 +201,56 @@ type AccessionCheckpoint struct {
 	Meaning int64 `json:"meaning"`
 }
 
+// One row per entry of the compute queue: work that waits for a worker, or has ended.
+type AccessionComputeEntry struct {
+	// Entry id.
+	ID string `json:"id"`
+	// Number of its last event.
+	Version int64 `json:"version"`
+	// PENDING, STAGING (a worker has it), SUCCESSFUL, FAILED or PURGED (it has left ZooKeeper).
+	Status string `json:"status"`
+	// Dataset that it is about.
+	Dataset string `json:"dataset"`
+	// Group of the dataset; empty = all of it.
+	GroupName string `json:"group_name"`
+	// 0 to 999; the higher one runs first.
+	Priority int64 `json:"priority"`
+	// What is requested twice under one key is one entry.
+	Key string `json:"key"`
+	// Who requested it.
+	Submitter string `json:"submitter"`
+	// URLs of its inputs, a list.
+	Inputs json.RawMessage `json:"inputs"`
+	// How often a worker has taken it, since it was requested or tried again.
+	Attempt int64 `json:"attempt"`
+	// Worker that has it, or had it last; null = none had.
+	Worker *string `json:"worker"`
+	// When it was requested.
+	RequestedAt time.Time `json:"requested_at"`
+	// When a worker took it last; null = none did.
+	ClaimedAt *time.Time `json:"claimed_at"`
+	// When it was completed or failed; null = it has not ended.
+	EndedAt *time.Time `json:"ended_at"`
+	// Exit status of the command that made its result; null = there is no result.
+	ExitStatus *int64 `json:"exit_status"`
+	// SHA-256 of its result, in hex.
+	ResultSha256 *string `json:"result_sha256"`
+	// Bytes of its result.
+	ResultSize *int64 `json:"result_size"`
+	// Class of the reason why it waits again or has failed; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// Who must act on that reason; empty = not known.
+	ReasonWhoActs *string `json:"reason_who_acts"`
+	// When it last changed, by the clock of the writer.
+	LastModified time.Time `json:"last_modified"`
+	// Command that wrote its last event.
+	CommandID string `json:"command_id"`
+}
+
 // One row per time that a batch or query was in a deposit queue, with its grab: a batch that is held and released, or a deposit that is parked and comes back, waits again.
 type AccessionDeposit struct {
 	// The batch; in the queue query, the query.
@@ -929,6 +979,44 @@ type ReportBatchSummary struct {
 	BytesListed int64 `json:"bytes_listed"`
 	// Bytes of the files that were downloaded.
 	BytesDownloaded int64 `json:"bytes_downloaded"`
+}
+
+// One row per entry of the compute queue: how long it has waited and run, and why it has failed.
+type ReportComputeWait struct {
+	// Entry id.
+	EntryID string `json:"entry_id"`
+	// PENDING, STAGING (a worker has it), SUCCESSFUL, FAILED or PURGED (it has left ZooKeeper).
+	Status string `json:"status"`
+	// Dataset that it is about.
+	Dataset string `json:"dataset"`
+	// Group of the dataset; empty = all of it.
+	GroupName string `json:"group_name"`
+	// 0 to 999; the higher one runs first.
+	Priority int64 `json:"priority"`
+	// Who requested it.
+	Submitter string `json:"submitter"`
+	// How often a worker has taken it, since it was requested or tried again.
+	Attempt int64 `json:"attempt"`
+	// Worker that has it, or had it last; null = none had.
+	Worker *string `json:"worker"`
+	// When it was requested.
+	RequestedAt time.Time `json:"requested_at"`
+	// When a worker took it last; null = none did.
+	ClaimedAt *time.Time `json:"claimed_at"`
+	// When it was completed or failed; null = it has not ended.
+	EndedAt *time.Time `json:"ended_at"`
+	// Exit status of the command that made its result; null = there is no result.
+	ExitStatus *int64 `json:"exit_status"`
+	// Class of the reason why it waits again or has failed; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+	// Seconds from its request to its last claim; null = not claimed.
+	SecondsWaiting float64 `json:"seconds_waiting"`
+	// Seconds from its last claim to its end; null = not ended.
+	SecondsRunning float64 `json:"seconds_running"`
 }
 
 // One row per day (UTC) on which anything was deposited or ended: what came in and what was done.

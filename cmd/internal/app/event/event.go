@@ -93,6 +93,9 @@ func (e Event) Move() (from, to string, why *domain.Reason) {
 	if m, ok := domain.MoveOfFile(e.Data); ok {
 		return string(m.From), string(m.To), m.Reason
 	}
+	if m, ok := e.Data.(*domain.EntryMove); ok {
+		return string(m.From), string(m.To), m.Reason
+	}
 	if s, ok := e.Data.(*domain.SettingChanged); ok {
 		return s.From, s.To, nil
 	}

@@ -165,6 +165,28 @@ type RecordCommand struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per result that a worker has kept before it said that the entry is done. The result of an entry is the one whose SHA-256 the event entry.completed has.
+type RecordComputeResult struct {
+	// Entry id.
+	EntryID string `json:"entry_id"`
+	// SHA-256 of the result as the worker wrote it, in hex.
+	Sha256 string `json:"sha256"`
+	// Key under which the entry was requested.
+	Key string `json:"key"`
+	// What the command wrote: its JSON, or its text as a string.
+	Result json.RawMessage `json:"result"`
+	// Exit status of the command.
+	ExitStatus int64 `json:"exit_status"`
+	// The last lines that the command wrote on its standard error.
+	LastLines string `json:"last_lines"`
+	// Worker that ran the command.
+	Worker string `json:"worker"`
+	// Which attempt it was, from 1.
+	Attempt int64 `json:"attempt"`
+	// When it was kept.
+	KeptAt time.Time `json:"kept_at"`
+}
+
 // One row per stored file that the auditor has found missing or changed.
 type RecordCorruptFile struct {
 	// The object.

@@ -1,0 +1,270 @@
+// Package entries has the use cases about the compute queue.
+package entries
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/domain/text"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Work is an entry of the compute queue as it stands.
+type Work struct {
+	ID        compute.ID     `json:"id"`
+	Status    entry.State    `json:"status"`
+	Version   int64          `json:"version"`
+	Dataset   string         `json:"dataset"`
+	Group     string         `json:"group,omitempty"`
+	Priority  entry.Priority `json:"priority"` // the higher runs first
+	Key       string         `json:"key"`
+	Submitter string         `json:"submitter"`
+	Inputs    []string       `json:"inputs"`
+	Attempt   int            `json:"attempt"`
+	Worker    string         `json:"worker,omitempty"` // that has it, or had it last
+	Reason    string         `json:"reason,omitempty"` // why it waits again or has failed
+	WhoActs   domain.Acting  `json:"who_acts,omitempty"`
+	Requested domain.Time    `json:"requested_at,omitzero"`
+	Claimed   domain.Time    `json:"claimed_at,omitzero"`
+	Ended     domain.Time    `json:"ended_at,omitzero"`
+	Result    *Result        `json:"result,omitempty"`
+}
+
+// Result is the result of an entry.
+type Result struct {
+	ExitStatus int    `json:"exit_status"`
+	SHA256     string `json:"sha256"`
+	Size       int64  `json:"size"`
+	// Value is what the command wrote; absent in lists, and where it is not kept any more.
+	Value     any    `json:"value,omitempty"`
+	LastLines string `json:"last_lines,omitempty"` // that the command wrote on its standard error
+}
+
+// Over reports whether the entry has ended.
+func (e Work) Over() bool { return e.Status.Ended() }
+
+// Asked is what is requested.
+type Asked struct {
+	Dataset, Group string
+	Priority       *int // nil = the default
+	Key            string
+	Inputs         []string
+}
+
+// Submit requests an entry. What was requested under the same key before is returned as it
+// stands, a result that is known first.
+func Submit(ctx context.Context, a *app.App, asked Asked) (e Work, err error) {
+	defer app.Explained(&err, "request work")
+	cmd, err := asked.request(a)
+	if err != nil {
+		return e, err
+	}
+	tables, err := a.Open.DB(ctx)
+	if err != nil {
+		return e, err
+	}
+	switch row, err := query.EntryOfKey(ctx, tables, cmd.Work.Key); {
+	case err == nil:
+		return withResult(ctx, a, ofRow(row))
+	case !errors.Is(err, query.ErrNotFound):
+		return e, err
+	}
+	live, err := a.Open.Live(ctx)
+	if err == nil {
+		err = live.Room(ctx)
+	}
+	if err != nil {
+		return e, err
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return e, err
+	}
+	res, err := handler.RequestEntry(ctx, cmd, a.Meta())
+	if errors.Is(err, eventstore.ErrUnknown) {
+		err = fmt.Errorf("the work may have been requested; request it again, which makes no second entry: %w", err)
+	}
+	if err != nil {
+		return e, err
+	}
+	return withResult(ctx, a, of(res.State))
+}
+
+// request returns the command of what is requested.
+func (asked Asked) request(a *app.App) (cmd compute.Request, err error) {
+	cmd.Work = entry.Work{Dataset: asked.Dataset, Group: asked.Group, Priority: entry.DefaultPriority, Key: asked.Key}
+	if asked.Priority != nil {
+		cmd.Work.Priority = entry.Priority(*asked.Priority)
+	}
+	cmd.Request = entry.Request{Submitter: cmp.Or(a.Actor.User(), string(a.Actor)), Inputs: asked.Inputs}
+	for _, in := range asked.Inputs {
+		if text.Check(in) != nil || fetch.Host(in) == "" || fetch.Redact(in) != in {
+			return cmd, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("%s cannot be an input", fetch.Redact(in)),
+				Hint: "give an address of the form https://host/path, without user name, password and query: it is kept and shown"}
+		}
+	}
+	cmd.Work.Key = cmp.Or(cmd.Work.Key, compute.DefaultKey(cmd.Work, asked.Inputs))
+	if err := errors.Join(cmd.Work.Check(), cmd.Request.Check()); err != nil {
+		return cmd, &app.Error{Kind: app.Invalid, Err: err, Hint: "`accession compute submit --help` says what may be requested"}
+	}
+	return cmd, nil
+}
+
+func of(e compute.Entry) Work {
+	shown := Work{ID: e.ID, Status: e.State, Version: e.Version, Dataset: e.Work.Dataset, Group: e.Work.Group, Priority: e.Work.Priority, Key: e.Work.Key,
+		Submitter: e.Request.Submitter, Inputs: e.Request.Inputs, Attempt: e.Attempt, Worker: e.Worker, Requested: e.Requested}
+	switch e.State {
+	case entry.Staging:
+		shown.Claimed = e.Modified
+	case entry.Successful, entry.Failed:
+		shown.Ended = e.Modified
+	}
+	if e.Reason != nil {
+		shown.Reason, shown.WhoActs = string(e.Reason.Code)+": "+e.Reason.Message, e.Reason.WhoActs
+	}
+	if r := e.Result; r != nil {
+		shown.Result = &Result{ExitStatus: r.ExitStatus, SHA256: r.SHA256, Size: r.Size}
+	}
+	return shown
+}
+
+func ofRow(r query.EntryRow) Work {
+	e := of(query.EntryOf(r))
+	e.Claimed, e.Ended = at(r.ClaimedAt), at(r.EndedAt)
+	if r.Worker != nil {
+		e.Worker = *r.Worker
+	}
+	return e
+}
+
+func at(t *time.Time) domain.Time {
+	if t == nil {
+		return domain.Time{}
+	}
+	return domain.At(*t)
+}
+
+// withResult adds what the records have of the result of an entry.
+func withResult(ctx context.Context, a *app.App, e Work) (Work, error) {
+	if e.Result == nil {
+		return e, nil
+	}
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return e, err
+	}
+	kept, found, err := records.ComputeResult(ctx, e.ID, e.Result.SHA256)
+	if err == nil && found {
+		e.Result.LastLines = kept.LastLines
+		err = json.Unmarshal(kept.Result, &e.Result.Value)
+	}
+	return e, err
+}
+
+// Show returns an entry with its result: from the tables, or from the live state if that is
+// further.
+func Show(ctx context.Context, a *app.App, id compute.ID) (e Work, err error) {
+	defer app.Explained(&err, "show "+string(id))
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return e, err
+	}
+	now, lerr := handler.Entries.LoadEntry(ctx, id)
+	if lerr != nil && !errors.Is(lerr, eventstore.ErrNotFound) {
+		return e, lerr
+	}
+	tables, err := a.Open.DB(ctx)
+	if err != nil {
+		return e, err
+	}
+	row, err := query.EntryByID(ctx, tables, id)
+	switch {
+	case err == nil && row.Version >= now.State.Version:
+		return withResult(ctx, a, ofRow(row))
+	case lerr == nil && (err == nil || errors.Is(err, query.ErrNotFound)):
+		return withResult(ctx, a, of(now.State))
+	case errors.Is(err, query.ErrNotFound):
+		return e, absent(id)
+	}
+	return e, err
+}
+
+func absent(id compute.ID) error {
+	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no entry %s", id), Hint: "`accession compute ls` lists them"}
+}
+
+// Watch returns an entry when it has ended. It asks show again and again.
+func Watch(ctx context.Context, show func() (Work, error)) (Work, error) {
+	const often = 300 * time.Millisecond
+	for {
+		e, err := show()
+		if err != nil || e.Over() {
+			return e, err
+		}
+		select {
+		case <-time.After(often):
+		case <-ctx.Done():
+			return e, ctx.Err()
+		}
+	}
+}
+
+// Filter chooses entries.
+type Filter = query.EntryFilter
+
+// kind is what cursors of lists of entries are of.
+const kind = "entry"
+
+// Ls lists entries, newest first, from a cursor on.
+func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Work], err error) {
+	defer app.Explained(&err, "list entries")
+	if f.Before, err = app.After(from, kind, compute.ParseID); err != nil {
+		return p, err
+	}
+	tables, err := a.Open.DB(ctx)
+	if err != nil {
+		return p, err
+	}
+	limit := f.Limit
+	f.Limit++
+	rows, err := query.Entries(ctx, tables, f)
+	all := make([]Work, len(rows))
+	for i, row := range rows {
+		all[i] = ofRow(row)
+	}
+	return app.PageOf(limit, all, kind, func(e Work) string { return string(e.ID) }), err
+}
+
+// Retry lets a failed entry wait again.
+func Retry(ctx context.Context, a *app.App, id compute.ID, why string) (c app.Changed, err error) {
+	defer app.Explained(&err, "retry "+string(id))
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return c, err
+	}
+	cmd := compute.Retry{}
+	if why = strings.TrimSpace(why); why != "" {
+		cmd.Reason = &domain.Reason{Class: domain.ClassWait, Code: domain.CodeRetried, Message: why}
+	}
+	m := a.Meta()
+	m.DryRun = a.DryRun
+	res, err := handler.Entry(ctx, id, cmd, m)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return c, absent(id)
+	}
+	if err != nil {
+		return c, err
+	}
+	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
+}

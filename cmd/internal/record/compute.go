@@ -1,0 +1,47 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// ComputeResult is what the command of a worker has made of an entry of the compute queue. It
+// is kept before the entry is done.
+type ComputeResult struct {
+	Entry      compute.ID
+	SHA256     string // of the result
+	Key        string // of the entry
+	Result     json.RawMessage
+	ExitStatus int
+	LastLines  string // that the command wrote on its standard error
+	Worker     string
+	Attempt    int
+	Kept       time.Time
+}
+
+// KeepComputeResult keeps a result, in place of the one of the same attempt of the worker.
+func (r *Records) KeepComputeResult(ctx context.Context, c ComputeResult) error {
+	err := crash.Around("record/compute-result/keep", func() error {
+		return r.q.KeepComputeResult(ctx, pgdb.KeepComputeResultParams{EntryID: string(c.Entry), Sha256: c.SHA256, Key: c.Key, Result: c.Result,
+			ExitStatus: int64(c.ExitStatus), LastLines: c.LastLines, Worker: c.Worker, Attempt: int64(c.Attempt)})
+	})
+	return wrap(err, "keep the result of", string(c.Entry))
+}
+
+// ComputeResult returns the result of an entry with a digest.
+func (r *Records) ComputeResult(ctx context.Context, id compute.ID, sha256 string) (c ComputeResult, found bool, err error) {
+	row, err := r.q.ComputeResult(ctx, pgdb.ComputeResultParams{EntryID: string(id), Sha256: sha256})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, false, nil
+	}
+	return ComputeResult{compute.ID(row.EntryID), row.Sha256, row.Key, row.Result, int(row.ExitStatus), row.LastLines, row.Worker, int(row.Attempt), row.KeptAt}, err == nil,
+		wrap(err, "read the result of", string(id))
+}

@@ -1,0 +1,8 @@
+-- name: KeepComputeResult :exec
+insert into record.compute_result (entry_id, sha256, key, result, exit_status, last_lines, worker, attempt)
+values (@entry_id, @sha256, @key, @result, @exit_status, @last_lines, @worker, @attempt)
+on conflict (entry_id, attempt, worker) do update set sha256 = excluded.sha256, result = excluded.result, exit_status = excluded.exit_status,
+    last_lines = excluded.last_lines, kept_at = excluded.kept_at;
+
+-- name: ComputeResult :one
+select * from record.compute_result where entry_id = @entry_id and sha256 = @sha256 order by kept_at desc limit 1;
