@@ -90,7 +90,7 @@ func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.Batch
 		if from.State.CommandID == m.CommandID {
 			return Result[domain.Batch]{Loaded: from}, nil
 		}
-		if err := m.outdated(from.State.Version); err != nil {
+		if err := m.Outdated(from.State.Version); err != nil {
 			return Result[domain.Batch]{}, err
 		}
 		facts, change, err := h.batchFacts(ctx, from.State, cmd)
@@ -157,7 +157,7 @@ func (h *Handler) Job(ctx context.Context, id domain.JobID, cmd domain.JobComman
 		if from.State.CommandID == m.CommandID {
 			return Result[domain.Job]{Loaded: from}, nil
 		}
-		if err := m.outdated(from.State.Version); err != nil {
+		if err := m.Outdated(from.State.Version); err != nil {
 			return Result[domain.Job]{}, err
 		}
 		d, err := h.decideJob(ctx, from, cmd)
@@ -271,7 +271,7 @@ func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.Hold
 		if err != nil {
 			return Result[domain.Setting]{}, err
 		}
-		if err := m.outdated(from.State.Version); err != nil {
+		if err := m.Outdated(from.State.Version); err != nil {
 			return Result[domain.Setting]{}, err
 		}
 		if a := domain.SettingAggregate(kind, name); from.State.Newer {
@@ -411,8 +411,8 @@ func (h *Handler) ensureCommandID(m *Meta) {
 	m.CommandID = codec.SanitiseText(m.CommandID)
 }
 
-// outdated returns ErrOutdated if the command is for another version than this one.
-func (m Meta) outdated(version int64) error {
+// Outdated returns ErrOutdated if the command is for another version than this one.
+func (m Meta) Outdated(version int64) error {
 	if m.IfVersion != 0 && m.IfVersion != version {
 		return fmt.Errorf("%w: it has version %d, not %d", ErrOutdated, version, m.IfVersion)
 	}

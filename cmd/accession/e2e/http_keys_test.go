@@ -89,6 +89,7 @@ func TestFrontDoor(t *testing.T) {
 	if d.ask(ana, "GET", "/v1/batches/"+string(first.Batch), "").into(d, &shown); shown.Status != "completed" || shown.Submitter != "ana" {
 		t.Errorf("%+v", shown.BatchSummary)
 	}
+	d.sendsReportOnce(olga, first.Batch)
 	if d.ask(ana, "GET", "/v1/batches/"+string(first.Batch)+"?at=1", "").into(d, &shown); shown.Status != "pending" || shown.At == nil {
 		t.Errorf("as of its first event: %+v", shown.BatchSummary)
 	}
@@ -181,6 +182,26 @@ func TestFrontDoor(t *testing.T) {
 	upload("a letter\n", "").into(d, &sent)
 	d.audits(ana)
 	in.keepsSecret(s, ana, olga)
+}
+
+// sendsReportOnce sends the report of a batch again, twice under one key, and under another one
+// about a version that is not there: it is one mail.
+func (d *door) sendsReportOnce(key string, id domain.BatchID) {
+	d.in.t.Helper()
+	path := "/v1/batches/" + string(id)
+	again := func(etag, key2 string) answer {
+		return d.ask(key, "POST", path+"/send-report", `{"reason":"lost"}`, "If-Match: "+etag, "Idempotency-Key: "+key2)
+	}
+	etag := d.ask(key, "GET", path, "").into(d, new(any)).header.Get("ETag")
+	var sent [2]app.Changed
+	for i := range sent {
+		again(etag, "mail").into(d, &sent[i])
+	}
+	again(etag, "another mail").is(d, 412, app.Outdated)
+	mails, err := filepath.Glob(filepath.Join(d.in.dir, "mail", string(id)+"_2fagain_2f*"))
+	if err != nil || len(mails) != 1 || sent[0].Version != sent[1].Version {
+		d.in.t.Errorf("%q, %v; %+v", mails, err, sent)
+	}
 }
 
 // keepsSecret checks that no key is in the service's log, in an event, or in a table.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -58,7 +60,8 @@ func TestQueryReportsAreMailed(t *testing.T) {
 	}
 	in.says(2, []string{"query", "submit", list, "--format", "pdf"}, "text, csv, json")
 	in.says(0, []string{"query", "ls"}, "no queries")
-	in.serveInProcess()
+	in.set("listen_http=127.0.0.1:0")
+	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
 	in.says(0, []string{"query", "submit", list, "--submitter", "ana", "--format", "csv", "--mail", "ana@example.org", "--mail", "ben@example.org"}, "qid0000000001")
 	in.says(0, []string{"query", "show", "qid0000000001", "--watch"}, "answered", "report mail delivered, 2 address(es), 1 attempt(s)")
 	header, text, name, file := in.queryMail("qid0000000001")
@@ -81,6 +84,14 @@ func TestQueryReportsAreMailed(t *testing.T) {
 		t.Errorf("%d events have an address", n)
 	}
 	in.sentAgain("qid0000000001", text, file)
+	olga := in.keyOf("olga", "operator", "--all")
+	for range 2 { // under one key it is one mail
+		var c app.Changed
+		d.ask(olga, "POST", "/v1/queries/qid0000000001/send-report", `{"reason":"lost twice"}`, "Idempotency-Key: mail").into(d, &c)
+	}
+	if mails, err := filepath.Glob(filepath.Join(in.dir, "mail", "qid0000000001_2fagain_2f*")); err != nil || len(mails) != 3 {
+		t.Errorf("%q, %v", mails, err)
+	}
 	in.agree()
 }
 

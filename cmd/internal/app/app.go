@@ -27,6 +27,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -71,7 +72,7 @@ type Resources struct {
 	Drop    func(create bool) (*drop.Folder, error)
 	Servers []Address // where the three servers are, without passwords
 	// ResendAnswers is Resend for a query.
-	ResendAnswers func(ctx context.Context, q lookup.Query) (Resend, error)
+	ResendAnswers func(ctx context.Context, q lookup.Query, command string) (Resend, error)
 	// MailFrom is the address from which reports of queries are mailed, "" = none are.
 	MailFrom string
 	// UploadLimit is the size in bytes of the largest file that is taken over HTTP, and
@@ -159,9 +160,10 @@ type Effects interface {
 	// Profiles returns the profiles as they are now, or while the live state is not open in
 	// this process those of the files.
 	Profiles() (*profile.Set, error)
-	// Resend prepares the report of a batch to be sent once more. The error is a
-	// *domain.Refused when the batch has no report or its profile no address.
-	Resend(ctx context.Context, b domain.Batch) (Resend, error)
+	// Resend prepares the report of a batch to be sent once more by a command with an id, ""
+	// = without. The error is a *domain.Refused when the batch has no report or its profile
+	// no address.
+	Resend(ctx context.Context, b domain.Batch, command string) (Resend, error)
 	// RemoveWork removes what a job has in its working directory.
 	RemoveWork(ctx context.Context, j domain.Job) error
 	// WorkDirs lists the working directories of jobs.
@@ -197,6 +199,9 @@ type Command struct {
 
 	written int // changes that were requested by it
 }
+
+// CommandID returns the id of the command that is requested, "" = it has none.
+func (a *App) CommandID() string { return cmp.Or(a.Command, &Command{}).ID }
 
 // next sets the id and the version of a change. A command may need several: each has an
 // id of its own, and only the first one is about the version that the caller knows.

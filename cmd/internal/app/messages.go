@@ -12,17 +12,19 @@ import (
 
 // Resend is a report that can be sent to the depositor once more.
 type Resend struct {
-	Key  string
-	Made domain.Time // the report
-	To   int         // how many addresses
-	Open domain.Time // when a sending was begun whose end is not known, zero = none
+	Key         string
+	Made        domain.Time // the report
+	To          int         // how many addresses
+	Open        domain.Time // when a sending was begun whose end is not known, zero = none
+	Tried, Sent bool        // the same command has asked for this mail before; it is delivered
 	// Send sends it and calls note to write the outcome into the history. failure is
 	// why the mail could not be sent.
 	Send func(ctx context.Context, why *domain.Reason, note func(context.Context, domain.NoteDelivery) error) (failure, err error)
 }
 
 // SendReport sends the report of a batch once more, as it was kept when it was
-// made. Nothing else about the batch changes.
+// made. Nothing else about the batch changes. The version that the caller knows is compared
+// before the mail, and a command that is repeated is one mail.
 func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c Changed, err error) {
 	defer Explained(&err, "send the report of "+string(id))
 	live, err := a.Open.Live(ctx)
@@ -33,18 +35,29 @@ func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c 
 	if err != nil {
 		return c, missing(err, "one that was cleaned up is in the tables: `accession report batch --batch "+string(id)+" --format mail` makes a mail of them", "there is no such batch")
 	}
-	mail, err := a.Open.Resend(ctx, at.State)
+	mail, err := a.Open.Resend(ctx, at.State, a.CommandID())
 	if err != nil {
 		return c, err
 	}
 	state := string(at.State.State)
 	c = Changed{Subject: id.Aggregate().String(), Version: at.State.Version, From: state, State: state, DryRun: a.DryRun}
+	if mail.Sent {
+		c.add("it was sent before by this command, as %s", mail.Key)
+		return c, nil
+	}
+	if err := a.Meta().Outdated(at.State.Version); err != nil && !mail.Tried {
+		return c, err
+	}
 	c.add("the report made on %s goes to %d address(es), marked as sent again, as %s", mail.Made.UTC().Format(time.DateTime), mail.To, mail.Key)
 	if !mail.Open.IsZero() {
 		c.add("a sending begun on %s did not come to its end: if the mail system has taken that mail, two copies with the same Message-ID arrive", mail.Open.UTC().Format(time.DateTime))
 	}
 	note := func(ctx context.Context, n domain.NoteDelivery) error {
-		noted, err := a.changeBatch(ctx, "send the report of", id, n)
+		command := a.CommandID()
+		if command != "" && !n.Delivered {
+			command += "/failed" // it and the next try are two notes
+		}
+		noted, err := (&App{Open: a.Open, Actor: a.Actor, DryRun: a.DryRun, Command: &Command{ID: command}}).changeBatch(ctx, "send the report of", id, n)
 		if err == nil {
 			c.Version, c.From, c.State = noted.Version, noted.From, noted.State
 		}
@@ -103,24 +116,4 @@ func (a *App) messages(ctx context.Context, t *reading, id domain.BatchID) ([]Me
 		}
 	}
 	return all, err
-}
-
-// MailAddresses returns the addresses of the service's mails about a batch, as its
-// profile has them.
-func (a *App) MailAddresses(ctx context.Context, id domain.BatchID) (from string, to []string, err error) {
-	defer Explained(&err, "write to the depositor of "+string(id))
-	t := a.read(ctx)
-	b := ask(ctx, t, query.Summary, id)
-	if t.err != nil {
-		return "", nil, t.err
-	}
-	profiles, err := a.ReadProfiles(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	p, err := profiles.Get(b.ProfileName)
-	if err == nil && (p.Notify.From == "" || len(p.Notify.To) == 0) {
-		err = errorf(Invalid, "give them with --from and --to", "the profile %s has no mail addresses", p.Name)
-	}
-	return p.Notify.From, p.Notify.To, err
 }

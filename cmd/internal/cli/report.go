@@ -113,7 +113,7 @@ func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string
 	}
 	defer report.Close()
 	if r.format == export.FormatMail && r.from == "" {
-		if r.from, r.to, err = a.MailAddresses(ctx, r.Batch); err != nil {
+		if r.from, r.to, err = operation.MailAddresses(ctx, a, r.Batch); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,7 @@ func (w *fixture) again() delivery.Resender {
 // sendAgain sends the report of a batch again, as the command does.
 func (w *fixture) sendAgain(id domain.BatchID, tell func(context.Context, domain.NoteDelivery) error) (r delivery.Resend, failure, err error) {
 	w.Helper()
-	if r, err = w.again().Prepare(w.Context(), w.batch(id)); err != nil {
+	if r, err = w.again().Prepare(w.Context(), w.batch(id), ""); err != nil {
 		return r, nil, err
 	}
 	why := &domain.Reason{Class: domain.ClassWait, Code: "requested", Message: "the depositor lost it"}
@@ -39,7 +39,7 @@ func TestReportAgain(t *testing.T) {
 	w.wantMails(profile.MailReport)
 	id, _ := w.mixed()
 	var refused *domain.Refused
-	if _, err := w.again().Prepare(t.Context(), w.batch(id)); !errors.As(err, &refused) || refused.Code != delivery.CodeNotReported {
+	if _, err := w.again().Prepare(t.Context(), w.batch(id), ""); !errors.As(err, &refused) || refused.Code != delivery.CodeNotReported {
 		t.Fatalf("before there is a report: %v", err)
 	}
 	w.turn(domain.DaemonBatchReporting)
@@ -86,24 +86,42 @@ func TestReportAgain(t *testing.T) {
 	}
 	p.Notify.To = []string{"newer@files.test"}
 	w.set[tides] = p
-	if r, err := w.again().Prepare(t.Context(), w.batch(id)); err != nil || r.Open.IsZero() {
+	if r, err := w.again().Prepare(t.Context(), w.batch(id), ""); err != nil || r.Open.IsZero() {
 		t.Errorf("nothing says that a sending has no end: %+v, %v", r, err)
 	}
 	if m := send("/again/3", 5); m.Key != w.mail.mails[3].Key || m.Text != w.mail.mails[3].Text || !slices.Equal(m.To, w.mail.mails[3].To) {
 		t.Errorf("%+v, was %+v", m, w.mail.mails[3])
 	}
 
+	// A command that is repeated is one mail, delivered or not.
+	ready, err := w.again().Prepare(t.Context(), w.batch(id), "key")
+	if err != nil || ready.Tried || ready.Sent || ready.Message.Key != string(id)+"/again/4" {
+		t.Fatalf("%+v, %v", ready, err)
+	}
+	for _, end := range []error{away, nil} {
+		if _, err := w.again().Send(t.Context(), ready, nil, func(context.Context, domain.NoteDelivery) error { return end }); !errors.Is(err, end) {
+			t.Error(err)
+		}
+		got, err := w.again().Prepare(t.Context(), w.batch(id), "key")
+		if err != nil || !got.Tried || got.Sent != (end == nil) || got.Message.Key != ready.Message.Key {
+			t.Errorf("after %v: %+v, %v", end, got, err)
+		}
+	}
+	if other, err := w.again().Prepare(t.Context(), w.batch(id), "another key"); err != nil || other.Tried || other.Message.Key != string(id)+"/again/5" {
+		t.Errorf("%+v, %v", other, err)
+	}
+
 	if b := w.batch(id); b.State != before.State || b.Report.ReportSHA256 != before.Report.ReportSHA256 || b.Reason != before.Reason {
 		t.Errorf("the batch has changed: %+v", b)
 	}
 	all, err := w.again().Records.BatchDeliveries(t.Context(), id)
-	if err != nil || len(all) != 4 || slices.ContainsFunc(all, func(d record.Delivery) bool { return d.State != record.DeliveryDelivered }) {
+	if err != nil || len(all) != 5 || slices.ContainsFunc(all, func(d record.Delivery) bool { return d.State != record.DeliveryDelivered }) {
 		t.Errorf("%+v, %v", all, err)
 	}
 
 	p.Notify.To = nil
 	w.set[tides] = p
-	if _, err := w.again().Prepare(t.Context(), w.batch(id)); !errors.As(err, &refused) || refused.Code != delivery.CodeNoAddress {
+	if _, err := w.again().Prepare(t.Context(), w.batch(id), ""); !errors.As(err, &refused) || refused.Code != delivery.CodeNoAddress {
 		t.Errorf("without an address: %v", err)
 	}
 }
@@ -115,7 +133,7 @@ func TestReportAgainAtOnce(t *testing.T) {
 	w.wantMails(profile.MailReport)
 	id, _ := w.mixed()
 	w.turn(domain.DaemonBatchReporting)
-	r, err := w.again().Prepare(t.Context(), w.batch(id))
+	r, err := w.again().Prepare(t.Context(), w.batch(id), "")
 	if err != nil {
 		t.Fatal(err)
 	}

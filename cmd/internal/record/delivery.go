@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,7 @@ type Message struct {
 	Batch      domain.BatchID `json:"batch_id"`
 	Job        domain.JobID   `json:"job_id"`     // "" = about the whole batch
 	Recipients []string       `json:"recipients"` // never goes into an event
+	Command    string         `json:"-"`          // id of the operator's command that asks for it, "" = none
 }
 
 // Delivery is a message and how far it came.
@@ -52,6 +54,12 @@ type Delivery struct {
 	CreatedAt     domain.Time   `json:"created_at"`
 	LastAttemptAt domain.Time   `json:"last_attempt_at"`
 	DeliveredAt   domain.Time   `json:"delivered_at"`
+	Commands      []string      `json:"-"` // ids of all operators' commands that asked for it
+}
+
+// By reports whether an operator's command has asked for the message before, "" = never.
+func (d Delivery) By(command string) bool {
+	return command != "" && slices.Contains(d.Commands, command)
 }
 
 // ExpectDelivery keeps who is to get a message that is about neither a batch nor a job,
@@ -72,7 +80,7 @@ func (r *Records) BeginDelivery(ctx context.Context, m Message) (Delivery, error
 	}
 	row, err := change("delivery/begin", func() (pgdb.RecordDelivery, error) {
 		return r.q.BeginDelivery(ctx, pgdb.BeginDeliveryParams{
-			Key: m.Key, Channel: string(m.Channel), About: m.About, BatchID: string(m.Batch), JobID: string(m.Job), Recipients: recipients,
+			Key: m.Key, Channel: string(m.Channel), About: m.About, BatchID: string(m.Batch), JobID: string(m.Job), Recipients: recipients, Command: m.Command,
 		})
 	})
 	return deliveryOf(row), wrap(err, "begin delivery", m.Key)
@@ -129,7 +137,7 @@ func deliveryOf(row pgdb.RecordDelivery) Delivery {
 	d := Delivery{
 		Message: Message{Key: row.Key, Channel: Channel(row.Channel), About: row.About,
 			Batch: domain.BatchID(row.BatchID), Job: domain.JobID(row.JobID), Recipients: row.Recipients},
-		State: DeliveryState(row.State), Attempts: int(row.Attempts), LastError: row.LastError, CreatedAt: domain.At(row.CreatedAt),
+		State: DeliveryState(row.State), Attempts: int(row.Attempts), LastError: row.LastError, Commands: row.Commands, CreatedAt: domain.At(row.CreatedAt),
 	}
 	if row.LastAttemptAt != nil {
 		d.LastAttemptAt = domain.At(*row.LastAttemptAt)

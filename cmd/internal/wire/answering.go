@@ -40,18 +40,18 @@ func (in *Installation) mailing(records answering.Records) answering.Mailing {
 }
 
 // resendAnswers prepares the report of a query to be mailed once more.
-func (in *Installation) resendAnswers(ctx context.Context, q lookup.Query) (app.Resend, error) {
+func (in *Installation) resendAnswers(ctx context.Context, q lookup.Query, command string) (app.Resend, error) {
 	var objects *store.Store
 	var records *record.Records
 	if err := openAll(ctx, into(&objects, in.Uploads), into(&records, in.Records)); err != nil {
 		return app.Resend{}, err
 	}
 	again := answering.Resender{Mailing: in.mailing(records), Objects: objects}
-	r, err := again.Prepare(ctx, q)
+	r, err := again.Prepare(ctx, q, command)
 	if err != nil {
 		return app.Resend{}, err
 	}
-	return app.Resend{Key: r.Message.Key, Made: r.Made, To: len(r.Message.Recipients), Open: r.Open,
+	return app.Resend{Key: r.Message.Key, Made: r.Made, To: len(r.Message.Recipients), Open: r.Open, Sent: r.Sent,
 		Send: func(ctx context.Context, _ *domain.Reason, note func(context.Context, domain.NoteDelivery) error) (failure, err error) {
 			return again.Send(ctx, r, note)
 		}}, nil

@@ -107,7 +107,7 @@ func (in *Installation) fileLimits(ctx context.Context) (limits sweep.Limits, er
 }
 
 // Resend implements app.Effects.
-func (in *Installation) Resend(ctx context.Context, b domain.Batch) (app.Resend, error) {
+func (in *Installation) Resend(ctx context.Context, b domain.Batch, command string) (app.Resend, error) {
 	var profiles *profile.Set
 	var objects *store.Store
 	var records *record.Records
@@ -115,11 +115,11 @@ func (in *Installation) Resend(ctx context.Context, b domain.Batch) (app.Resend,
 		return app.Resend{}, err
 	}
 	again := delivery.Resender{Profiles: profiles, Objects: objects, Records: records, Mail: in.mailer()}
-	r, err := again.Prepare(ctx, b)
+	r, err := again.Prepare(ctx, b, command)
 	if err != nil {
 		return app.Resend{}, err
 	}
-	return app.Resend{Key: r.Message.Key, Made: r.Made, To: len(r.Message.Recipients), Open: r.Open,
+	return app.Resend{Key: r.Message.Key, Made: r.Made, To: len(r.Message.Recipients), Open: r.Open, Tried: r.Tried, Sent: r.Sent,
 		Send: func(ctx context.Context, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
 			return again.Send(ctx, r, why, tell)
 		}}, nil

@@ -16,7 +16,7 @@ var claims = []Mutant{{
 	Package: zklive, Test: "TestLateWriteOfALostSession",
 }, {
 	Name: "the version that a command is for", Why: "a caller who looked at an older version changes the present one",
-	At: "eventstore (Meta).outdated", Do: []Op{Never("IfVersion", "version")},
+	At: "eventstore (Meta).Outdated", Do: []Op{Never("IfVersion", "version")},
 	Package: "eventstore/memory", Test: "TestConformance/handler/one_version",
 }, {
 	Name: "the turn of a user whose grab has a lost answer", Why: "a user is passed over for ten seconds because a grab of theirs was cut off",

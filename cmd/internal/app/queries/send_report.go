@@ -14,20 +14,24 @@ import (
 )
 
 // SendReport mails the report of a query that has ended once more, as it was first mailed.
-// Nothing about the query changes: who asked for it, and why, is in the audit.
+// A command that is repeated is one mail. Nothing about the query changes: who asked for it, and why, is in the audit.
 func SendReport(ctx context.Context, a *app.App, by people.By, id domain.QueryID, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "send the report of "+string(id))
 	q, err := find(ctx, a, id)
 	if err != nil {
 		return c, err
 	}
-	mail, err := a.Open.ResendAnswers(ctx, q.state())
+	mail, err := a.Open.ResendAnswers(ctx, q.state(), a.CommandID())
 	if err != nil {
 		return c, err
 	}
 	subject := id.Aggregate().String()
-	c = app.Changed{Subject: subject, Version: q.Version, From: string(q.Status), State: string(q.Status), DryRun: a.DryRun,
-		Effects: []string{fmt.Sprintf("the report made on %s goes to %d address(es), marked as sent again, as %s", mail.Made.UTC().Format(time.DateTime), mail.To, mail.Key)}}
+	c = app.Changed{Subject: subject, Version: q.Version, From: string(q.Status), State: string(q.Status), DryRun: a.DryRun}
+	if mail.Sent {
+		c.Effects = []string{"it was sent before by this command, as " + mail.Key}
+		return c, nil
+	}
+	c.Effects = []string{fmt.Sprintf("the report made on %s goes to %d address(es), marked as sent again, as %s", mail.Made.UTC().Format(time.DateTime), mail.To, mail.Key)}
 	if !mail.Open.IsZero() {
 		c.Effects = append(c.Effects, fmt.Sprintf("a sending begun on %s did not come to its end: if the mail system has taken that mail, two copies with the same Message-ID arrive", mail.Open.UTC().Format(time.DateTime)))
 	}

@@ -29,15 +29,19 @@ type Resend struct {
 	// Open is when an earlier sending under this key began whose result is not known,
 	// zero = none.
 	Open domain.Time
+	// Sent says that the same command has asked for this mail before, and that it is
+	// delivered: there is nothing to send.
+	Sent bool
 
 	letter delivery.Mail
 }
 
 // Prepare finds the report of a query that has ended, as it was first mailed, and its
 // recipients, and changes nothing. Until a mail is known to be delivered, every request
-// sends that mail again, with the same key. The error is a *[domain.Refused] if no report of
-// the query was ever to be mailed.
-func (r Resender) Prepare(ctx context.Context, q lookup.Query) (is Resend, err error) {
+// sends that mail again, with the same key, and so does each repetition of a command with an
+// id, "" = it has none. The error is a *[domain.Refused] if no report of the query was ever to
+// be mailed.
+func (r Resender) Prepare(ctx context.Context, q lookup.Query, command string) (is Resend, err error) {
 	refuse := func(code domain.Code, why string) (Resend, error) {
 		a := q.ID.Aggregate()
 		return Resend{}, &domain.Refused{Aggregate: a, Command: "send the report again", State: string(q.State), Code: code, Message: a.String() + " cannot have its report sent again: " + why}
@@ -63,11 +67,12 @@ func (r Resender) Prepare(ctx context.Context, q lookup.Query) (is Resend, err e
 	if is.letter, err = r.letter(ctx, q); err != nil {
 		return is, err
 	}
-	is.Made, is.Message = q.Modified, record.Message{Channel: record.ChannelMail, About: delivery.Report, Recipients: first.Recipients}
+	is.Made, is.Message = q.Modified, record.Message{Channel: record.ChannelMail, About: delivery.Report, Recipients: first.Recipients, Command: command}
 	for n := 1; ; n++ {
 		is.Message.Key = lookup.ReportKey(q.ID, n)
 		before, _, err := r.begun(ctx, is.Message.Key)
-		if err != nil || before.State != record.DeliveryDelivered {
+		is.Sent = before.State == record.DeliveryDelivered && before.By(command)
+		if err != nil || is.Sent || before.State != record.DeliveryDelivered {
 			if before.State == record.DeliveryPending {
 				is.Open, is.Message.Recipients = before.CreatedAt, before.Recipients // the mail may be there already
 			}

@@ -41,14 +41,18 @@ type Resend struct {
 	// Open is when an earlier sending under this key began whose result is not known,
 	// zero = none.
 	Open domain.Time
+	// Tried says that the same command has asked for this mail before, and Sent that the
+	// mail is delivered: there is nothing to send.
+	Tried, Sent bool
 
 	from, subject, text string
 }
 
 // Prepare finds the report and its recipients, and changes nothing. Until a mail is
-// known to be delivered, every request sends that mail again, with the same key. The
-// error is a *domain.Refused when the batch has no report or its profile no address.
-func (a Resender) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
+// known to be delivered, every request sends that mail again, with the same key, and so does
+// each repetition of a command with an id, "" = it has none. The error is a *domain.Refused
+// when the batch has no report or its profile no address.
+func (a Resender) Prepare(ctx context.Context, b domain.Batch, command string) (Resend, error) {
 	refuse := func(code domain.Code, why string) (Resend, error) {
 		return Resend{}, &domain.Refused{Aggregate: b.ID.Aggregate(), Command: "send the report again", State: string(b.State), Code: code,
 			Message: b.ID.Aggregate().String() + " cannot have its report sent again: " + why}
@@ -71,7 +75,7 @@ func (a Resender) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 		return Resend{}, fmt.Errorf("read the kept report: %w", err)
 	}
 	r := Resend{Made: body.Made, from: p.Notify.From, subject: report.Subject(body) + " (sent again)", text: report.Text(p, body),
-		Message: record.Message{Channel: record.ChannelMail, About: Report, Batch: b.ID, Recipients: p.Notify.To}}
+		Message: record.Message{Channel: record.ChannelMail, About: Report, Batch: b.ID, Recipients: p.Notify.To, Command: command}}
 	if body.Kind == "update-report" {
 		r.Message.About = Update
 	}
@@ -86,6 +90,11 @@ func (a Resender) Prepare(ctx context.Context, b domain.Batch) (Resend, error) {
 		}
 	}
 	r.Message.Key = fmt.Sprint(resendPrefix(b.ID), n)
+	for _, d := range before {
+		if d.By(command) {
+			r.Message.Key, r.Tried, r.Sent = d.Key, true, d.State == record.DeliveryDelivered
+		}
+	}
 	for _, d := range before {
 		if d.Key == r.Message.Key && d.State == record.DeliveryPending {
 			r.Open, r.Message.Recipients = d.CreatedAt, d.Recipients // the mail may be there already

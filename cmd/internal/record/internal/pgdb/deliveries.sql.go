@@ -10,7 +10,7 @@ import (
 )
 
 const batchDeliveries = `-- name: BatchDeliveries :many
-select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at from record.delivery where batch_id = $1 and job_id = '' order by created_at, key
+select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands from record.delivery where batch_id = $1 and job_id = '' order by created_at, key
 `
 
 // About the batch itself; its jobs have callbacks of their own.
@@ -36,6 +36,7 @@ func (q *Queries) BatchDeliveries(ctx context.Context, batchID string) ([]Record
 			&i.CreatedAt,
 			&i.LastAttemptAt,
 			&i.DeliveredAt,
+			&i.Commands,
 		); err != nil {
 			return nil, err
 		}
@@ -48,15 +49,17 @@ func (q *Queries) BatchDeliveries(ctx context.Context, batchID string) ([]Record
 }
 
 const beginDelivery = `-- name: BeginDelivery :one
-insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, last_attempt_at)
-values ($1, $2, $3, $4, $5, $6::text[], 'pending', 1, '', clock_timestamp())
+insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, last_attempt_at, commands)
+values ($1, $2, $3, $4, $5, $6::text[], 'pending', 1, '', clock_timestamp(), array_remove(array[$7::text], ''))
 on conflict (key) do update set
     state = case delivery.state when 'delivered' then 'delivered' else 'pending' end,
     created_at = case delivery.attempts when 0 then clock_timestamp() else delivery.created_at end,
     attempts = delivery.attempts + case delivery.state when 'delivered' then 0 else 1 end,
     recipients = case delivery.state when 'delivered' then delivery.recipients else excluded.recipients end,
-    last_attempt_at = case delivery.state when 'delivered' then delivery.last_attempt_at else excluded.last_attempt_at end
-returning key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at
+    last_attempt_at = case delivery.state when 'delivered' then delivery.last_attempt_at else excluded.last_attempt_at end,
+    commands = case when delivery.state = 'delivered' or delivery.commands @> excluded.commands then delivery.commands
+        else delivery.commands || excluded.commands end
+returning key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands
 `
 
 type BeginDeliveryParams struct {
@@ -66,6 +69,7 @@ type BeginDeliveryParams struct {
 	BatchID    string   `json:"batch_id"`
 	JobID      string   `json:"job_id"`
 	Recipients []string `json:"recipients"`
+	Command    string   `json:"command"`
 }
 
 // One more attempt, unless it was delivered before.
@@ -77,6 +81,7 @@ func (q *Queries) BeginDelivery(ctx context.Context, arg BeginDeliveryParams) (R
 		arg.BatchID,
 		arg.JobID,
 		arg.Recipients,
+		arg.Command,
 	)
 	var i RecordDelivery
 	err := row.Scan(
@@ -92,12 +97,13 @@ func (q *Queries) BeginDelivery(ctx context.Context, arg BeginDeliveryParams) (R
 		&i.CreatedAt,
 		&i.LastAttemptAt,
 		&i.DeliveredAt,
+		&i.Commands,
 	)
 	return i, err
 }
 
 const delivery = `-- name: Delivery :one
-select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at from record.delivery where key = $1
+select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands from record.delivery where key = $1
 `
 
 func (q *Queries) Delivery(ctx context.Context, key string) (RecordDelivery, error) {
@@ -116,6 +122,7 @@ func (q *Queries) Delivery(ctx context.Context, key string) (RecordDelivery, err
 		&i.CreatedAt,
 		&i.LastAttemptAt,
 		&i.DeliveredAt,
+		&i.Commands,
 	)
 	return i, err
 }

@@ -239,6 +239,8 @@ type RecordDelivery struct {
 	LastAttemptAt *time.Time `json:"last_attempt_at"`
 	// When it was delivered.
 	DeliveredAt *time.Time `json:"delivered_at"`
+	// Ids of the operators' commands that asked for it to be sent again, as far as they have one: each repetition of such a command is this mail.
+	Commands []string `json:"commands"`
 }
 
 // One row per deposit and algorithm whose digest of the payload is known: when it is accepted, or for a manifest when it was fetched.
