@@ -194,7 +194,7 @@ type App struct {
 // Command makes a command that is requested again recognisable.
 type Command struct {
 	ID string // the same on every request, "" = a new one
-	// IfVersion is the only version of a batch or job that may be changed, 0 = any.
+	// IfVersion is the only version of a batch, job or file that may be changed, 0 = any.
 	IfVersion int64
 
 	written int // changes that were requested by it

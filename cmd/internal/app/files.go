@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -100,7 +101,7 @@ func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string)
 	if !failed {
 		return c, nil
 	}
-	j, err := a.part("job").Requeue(ctx, job, why)
+	j, err := (&App{Open: a.Open, Actor: a.Actor, DryRun: a.DryRun, Command: &Command{ID: a.CommandID()}}).part("job").Requeue(ctx, job, why)
 	if err != nil {
 		c.add("its job stays failed: %v; later, `accession job requeue %s` requeues it", err, job)
 		return c, nil
@@ -144,7 +145,7 @@ func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash,
 	c = Changed{Subject: hash.Aggregate().String(), From: string(before.State), DryRun: a.DryRun}
 	if a.DryRun {
 		dec, err := domain.DecideFile(before, cmd)
-		if err != nil {
+		if err = cmp.Or(a.Meta().Outdated(before.Version), err); err != nil {
 			return Changed{}, err
 		}
 		last := dec.Events[len(dec.Events)-1]

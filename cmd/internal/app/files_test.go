@@ -79,6 +79,12 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 	}
 	_, err = a.SkipFile(ctx, hash, "  ")
 	is(err, Invalid, "needs a reason")
+	for _, dry := range []bool{true, false} { // the version that the caller knows is another one
+		a.DryRun, a.Command = dry, &Command{ID: "outdated", IfVersion: 5}
+		_, err = a.SkipFile(ctx, hash, "not wanted")
+		is(err, Outdated, "it has version 6, not 5")
+	}
+	a.Command = &Command{ID: "skip", IfVersion: 6}
 	if got, err := a.SkipFile(ctx, hash, "not wanted"); err != nil || got.State != "SKIPPED" || got.Row != "F9" {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -110,5 +110,5 @@ func (p *program) aboutFile(c *cobra.Command, write func(app.FileView) error) *c
 
 // fileChange is what is asked for to change a file.
 func fileChange(id domain.FileHash, change operation.Change) any {
-	return &operation.FileChange{FileHash: operation.FileHash{ID: string(id)}, Change: change}
+	return &operation.FileChange{FileHash: operation.FileHash{ID: string(id)}, Match: operation.Match{Change: change}}
 }

@@ -26,7 +26,7 @@ type FileShow struct {
 // FileChange is a command about one file.
 type FileChange struct {
 	FileHash
-	Change
+	Match
 }
 
 func files() []*Operation {

@@ -70,6 +70,9 @@ type At struct {
 	At string `query:"at" maxLength:"40" example:"4711" doc:"As of this sequence in the log, or this time by its clock (RFC 3339); none = now"`
 }
 
+// past reports whether it is not now: what is shown has no version that may be changed.
+func (a *At) past() bool { return a.At != "" }
+
 func (a *At) moment() (m app.Moment, err error) {
 	if a.At == "" {
 		return m, nil
@@ -169,7 +172,7 @@ func (o *Once) command(op *Operation, c *Call, ifMatch string) error {
 	if ifMatch != "" && ifMatch != "*" {
 		version, err := strconv.ParseInt(strings.Trim(ifMatch, `"`), 10, 64)
 		if err != nil || version < 1 {
-			return invalid("If-Match: %s is not the ETag of a batch or job, such as \"7\"", ifMatch)
+			return invalid("If-Match: %s is not the ETag of a batch, job or file, such as \"7\"", ifMatch)
 		}
 		cmd.IfVersion = version
 	}
@@ -208,7 +211,7 @@ func (ch *Change) prepare(op *Operation, c *Call) error {
 // Why returns the reason, "" = none is given.
 func (ch *Change) Why() string { return ch.Body.why() }
 
-// Match is what commands about batches and jobs take besides.
+// Match is what commands about what has a version take besides.
 type Match struct {
 	Change
 	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed"`
@@ -236,7 +239,9 @@ func (a *Answer[O]) describe(ctx context.Context, op *Operation, c *Call, in any
 		about, version = out.Batch.Aggregate(), out.Version
 		a.Location = "/v1/batches/" + string(out.Batch)
 	default:
-		version = c.version
+		if past, ok := in.(interface{ past() bool }); !ok || !past.past() {
+			version = c.version
+		}
 	}
 	if version > 0 {
 		a.ETag = strconv.Quote(strconv.FormatInt(version, 10))
