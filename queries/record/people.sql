@@ -114,3 +114,9 @@ where (sqlc.narg('before')::bigint is null or id < sqlc.narg('before')) and (sql
     and (@caller::text = '' or caller = @caller) and (@action::text = '' or action = @action or starts_with(action, @action || '.'))
     and (@subject::text = '' or subject = @subject)
 order by id desc limit @max_rows;
+
+-- name: AddPeopleCommand :execrows
+insert into record.people_command (id, request_sha256, subject, given_at) values (@id, @request_sha256, @subject, @now) on conflict do nothing;
+
+-- name: PeopleCommand :one
+select * from record.people_command where id = @id;

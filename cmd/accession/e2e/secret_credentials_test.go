@@ -59,6 +59,11 @@ func TestCredentialsAreSeenNowhere(t *testing.T) {
 	refused(200, d.ask(ended.Token, "POST", "/v1/sessions/end", ""))
 	var made people.Key
 	d.ask(ada, "POST", "/v1/keys", `{"user":"ana","label":"x"}`, "Idempotency-Key: k").into(d, &made)
+	refused(409, d.ask(ada, "POST", "/v1/keys", `{"user":"ana","label":"x"}`, "Idempotency-Key: k")) // it is shown once
+	refused(422, d.ask(ada, "POST", "/v1/keys", `{"user":"ana","label":"y"}`, "Idempotency-Key: k"))
+	for range 2 {
+		refused(200, d.ask(ada, "POST", "/v1/users", `{"name":"twice"}`, "Idempotency-Key: twice"))
+	}
 	refused(200, d.ask(ada, "POST", "/v1/keys/"+made.ID+"/revoke", ""))
 	secrets = append(secrets, ended.Token, session.Token, session.Token[len("ses_"):], made.Secret)
 

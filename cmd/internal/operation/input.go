@@ -166,8 +166,7 @@ const maxWait = 60 // seconds
 func (o *Once) command(op *Operation, c *Call, ifMatch string) error {
 	cmd := &app.Command{}
 	if o.Key != "" {
-		sum := sha256.Sum256([]byte(strings.Join([]string{c.Caller.Name, op.Name, o.Key}, "\x00")))
-		cmd.ID = "http-" + hex.EncodeToString(sum[:20])
+		cmd.ID = commandID(c, op.Name, o.Key)
 	}
 	if ifMatch != "" && ifMatch != "*" {
 		version, err := strconv.ParseInt(strings.Trim(ifMatch, `"`), 10, 64)
@@ -178,6 +177,12 @@ func (o *Once) command(op *Operation, c *Call, ifMatch string) error {
 	}
 	c.App.Command = cmd
 	return nil
+}
+
+// commandID returns the id of the command that a caller requests under a key.
+func commandID(c *Call, name, key string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{c.Caller.Name, name, key}, "\x00")))
+	return "http-" + hex.EncodeToString(sum[:20])
 }
 
 // Setting is what commands take that have a body of their own.

@@ -41,6 +41,9 @@ func (n *UserName) Subject() string { return "user/" + n.Name }
 // Subject implements about.
 func (n *NewUser) Subject() string { return "user/" + n.Body.Name }
 
+// Subject implements about.
+func (n *NewKey) Subject() string { return "user/" + n.Body.User }
+
 // Subject implements about. What is longer than a prefix may be a whole key.
 func (n *KeyPrefix) Subject() string {
 	if len(n.Prefix) > 8 {

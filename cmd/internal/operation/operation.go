@@ -40,8 +40,8 @@ type Operation struct {
 	// Need is what the caller needs on On; "" where On is OnSelf or OnSeen.
 	Need access.Need
 	On   On
-	// Write says that it changes something: it takes Idempotency-Key, and with a thing
-	// If-Match.
+	// Write says that it changes something: it takes Idempotency-Key, unless it is the same
+	// however often it is requested, and with a thing If-Match.
 	Write bool
 	// Later says that what was requested is done later: the answer is 202.
 	Later bool

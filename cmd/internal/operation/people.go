@@ -2,8 +2,12 @@ package operation
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -16,8 +20,37 @@ type UserName struct {
 	Name string `path:"name" maxLength:"64" example:"ana" doc:"Name of the user"`
 }
 
+// Keyed makes a request that is repeated have its effect once.
+type Keyed struct {
+	Key string `header:"Idempotency-Key" maxLength:"200" doc:"The same for every try of one request: it then has its effect once"`
+}
+
+// key implements keyed.
+func (k *Keyed) key() string { return k.Key }
+
+// keyed is an input that has the key of its request.
+type keyed interface{ key() string }
+
+// once returns who asks, with the id of the command if the request has a key.
+func once(c *Call, name string, in any) people.By {
+	by := c.By
+	k, ok := in.(keyed)
+	if !ok || k.key() == "" {
+		return by
+	}
+	v := reflect.ValueOf(in).Elem()
+	request, err := json.Marshal([]any{in.(about).Subject(), v.FieldByName("Body").Interface()})
+	if err != nil {
+		panic(err) // a fault of the table: it came as JSON
+	}
+	sum := sha256.Sum256(request)
+	by.Command, by.Request = commandID(c, name, k.key()), hex.EncodeToString(sum[:])
+	return by
+}
+
 // NewUser adds a user.
 type NewUser struct {
+	Keyed
 	Body struct {
 		Name        string `json:"name" maxLength:"64" example:"ana" doc:"1 to 64 of a-z, 0-9, dot, underscore, at sign and hyphen"`
 		DisplayName string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user"`
@@ -28,6 +61,7 @@ type NewUser struct {
 
 // UserSet changes what is said of a user.
 type UserSet struct {
+	Keyed
 	UserName
 	Body struct {
 		DisplayName *string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user; absent = as it is"`
@@ -47,6 +81,7 @@ type UserPassword struct {
 
 // UserRight adds or removes a right of a user.
 type UserRight struct {
+	Keyed
 	UserName
 	Body struct {
 		Right
@@ -56,12 +91,14 @@ type UserRight struct {
 
 // UserReason is a command about a user.
 type UserReason struct {
+	Keyed
 	UserName
 	Body *Reason `doc:"Why"`
 }
 
 // NewKey makes an API key.
 type NewKey struct {
+	Keyed
 	Body struct {
 		User        string        `json:"user" maxLength:"64" doc:"As whom the key acts"`
 		Label       string        `json:"label,omitempty" maxLength:"200" doc:"What it is for"`
@@ -74,6 +111,7 @@ type NewKey struct {
 
 // KeyPrefix names an API key.
 type KeyPrefix struct {
+	Keyed
 	Prefix string  `path:"prefix" maxLength:"20" doc:"What the key shows of itself: acc_PREFIX_SECRET"`
 	Body   *Reason `doc:"Why"`
 }
@@ -124,6 +162,7 @@ func administer[I, O any](name, method, path, summary string, do func(ctx contex
 		if err != nil {
 			return out, err
 		}
+		c.By = once(c, name, in)
 		return do(ctx, c, p, in)
 	})
 }

@@ -55,6 +55,16 @@ func (r *Records) ChangePeople(ctx context.Context, e AuditEntry, do func(tx *Pe
 	return wrap(err, e.Action, e.Subject)
 }
 
+// Once keeps that a change is requested under the id of a command, and returns the row of the
+// first such request, and whether it is this one.
+func (tx *PeopleTx) Once(id, request, subject string) (c pgdb.RecordPeopleCommand, first bool, err error) {
+	n, err := tx.q.AddPeopleCommand(tx.ctx, pgdb.AddPeopleCommandParams{ID: id, RequestSha256: request, Subject: subject, Now: tx.Now})
+	if err == nil {
+		c, err = tx.q.PeopleCommand(tx.ctx, id)
+	}
+	return c, n == 1, err
+}
+
 // AddUser adds a user; false = the name is taken.
 func (tx *PeopleTx) AddUser(name, display, mail string) (added bool, err error) {
 	n, err := tx.q.AddUser(tx.ctx, pgdb.AddUserParams{Name: name, DisplayName: display, Mail: mail, Now: tx.Now})

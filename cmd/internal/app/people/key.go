@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -69,7 +70,7 @@ func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key
 	secret := keyBegins + row.Prefix + "_" + strings.ToLower(rand.Text()+rand.Text())
 	sum := sha256.Sum256([]byte(secret))
 	row.Sha256 = sum[:]
-	err = p.change(ctx, by, "key.add", "key/"+row.Prefix, why, func(tx *record.PeopleTx) error {
+	err = p.changeNow(ctx, by, "key.add", "key/"+row.Prefix, why, func(tx *record.PeopleTx) error {
 		if err := lock(tx, n.User); err != nil {
 			return err
 		}
@@ -80,6 +81,11 @@ func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key
 		tx.Entry.Detail = "of user/" + n.User
 		return tx.AddKey(row)
 	})
+	if again, ok := errors.AsType[*repeatedError](err); ok {
+		prefix := strings.TrimPrefix(again.subject, "key/")
+		return k, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the key %s was made by this request before, and is shown once", prefix),
+			Hint: "if it did not arrive, `accession key revoke " + prefix + "`, and make another by a new request"}
+	}
 	k = keyOf(row)
 	k.Secret = secret
 	return k, err

@@ -22,6 +22,10 @@ type By struct {
 	Name    string
 	Via     string // machine, password, session, or key and its prefix
 	Address string // from where, "" = unknown
+
+	// Command is the id of the command, the same whenever its request is repeated, and
+	// Request the digest of what is requested; "" = it is a new one.
+	Command, Request string
 }
 
 // Machine is a user of the operating system, who has the installation's settings and so
@@ -71,8 +75,44 @@ const (
 	Failed  = "failed"
 )
 
-// change changes people and audits it. The error is that of do, if that is an *app.Error.
+// repeatedError ends a change that was made before by the same command.
+type repeatedError struct{ subject string }
+
+// Error implements error.
+func (e *repeatedError) Error() string { return e.subject + " was changed by this request before" }
+
+// once returns a change that is made once by one command, however often it is requested.
+func (by By) once(subject string, do func(tx *record.PeopleTx) error) func(tx *record.PeopleTx) error {
+	if by.Command == "" {
+		return do
+	}
+	return func(tx *record.PeopleTx) error {
+		c, first, err := tx.Once(by.Command, by.Request, subject)
+		switch {
+		case err != nil:
+			return err
+		case c.RequestSha256 != by.Request:
+			return &app.Error{Kind: app.KeyReused, Err: errors.New("this key was used for another request"), Hint: "use a new one for every request"}
+		case !first:
+			return &repeatedError{c.Subject}
+		}
+		return do(tx)
+	}
+}
+
+// change changes people and audits it. What the same command has changed before stays as it
+// is. The error is that of do, if that is an *app.Error.
 func (p *People) change(ctx context.Context, by By, action, subject, reason string, do func(tx *record.PeopleTx) error) error {
+	err := p.changeNow(ctx, by, action, subject, reason, do)
+	if _, ok := errors.AsType[*repeatedError](err); ok {
+		return nil
+	}
+	return err
+}
+
+// changeNow is change, but what the same command has changed before is a *repeatedError.
+func (p *People) changeNow(ctx context.Context, by By, action, subject, reason string, do func(tx *record.PeopleTx) error) error {
+	do = by.once(subject, do)
 	err := p.Records.ChangePeople(ctx, record.AuditEntry{Caller: by.Name, Via: by.Via, Address: by.Address, Action: action, Subject: subject, Outcome: Done, Reason: reason}, do)
 	if known, ok := errors.AsType[*app.Error](err); ok {
 		return known

@@ -385,6 +385,51 @@ func TestAttemptsAtOnce(t *testing.T) {
 	}
 }
 
+// TestChangesArePutOnce: a change that is requested again by the same command is made once, and
+// another one under its id is refused; the secret of an API key is shown once.
+func TestChangesArePutOnce(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	by := root
+	for range 2 {
+		by.Command, by.Request = "add", "ana"
+		w.must(w.Add(ctx, by, "ana", people.Profile{}, ""))
+	}
+	by.Request = "ben"
+	w.is(w.Add(ctx, by, "ben", people.Profile{}, ""), app.KeyReused)
+
+	maps := access.Right{Role: access.Reader, Scope: access.In("maps")}
+	by.Command, by.Request = "grant", "maps"
+	for _, want := range []bool{true, false} { // withdrawn in between, it stays so
+		if changed, err := w.Grant(ctx, by, "ana", maps, false, ""); err != nil || changed != want {
+			t.Errorf("changed %v, %v", changed, err)
+		}
+		if _, err := w.Grant(ctx, root, "ana", maps, true, ""); err != nil {
+			t.Error(err)
+		}
+	}
+	by.Command, by.Request = "key", "laptop"
+	made, err := w.AddKey(ctx, by, people.NewKey{User: "ana"}, "")
+	w.must(err)
+	again, err := w.AddKey(ctx, by, people.NewKey{User: "ana"}, "")
+	w.is(err, app.Refused)
+	if !strings.Contains(err.Error(), made.ID) || again.Secret != "" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	by.Command, by.Request = "refused", "cy"
+	for range 2 { // a refusal is none
+		_, err = w.AddKey(ctx, by, people.NewKey{User: "cy"}, "")
+		w.is(err, app.NotFound)
+	}
+	keys, err := w.Keys(ctx, "ana", 10, "")
+	w.must(err)
+	audit, err := w.Audit(ctx, people.AuditFilter{}, 100, "")
+	w.must(err)
+	if len(keys.Items) != 1 || len(audit.Items) != 5 {
+		t.Errorf("%+v; audited are %+v", keys.Items, audit.Items)
+	}
+}
+
 // TestAudit: every change has its entry, with it or not at all, and no entry a secret.
 func TestAudit(t *testing.T) {
 	t.Parallel()

@@ -503,6 +503,18 @@ type RecordPayloadUrl struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per change of users, rights and keys that was requested under a key, so that it is made once.
+type RecordPeopleCommand struct {
+	// Id of the command, made of who asks, for what, and the key of the request.
+	ID string `json:"id"`
+	// SHA-256 of what is requested, in hex: another request under the same key is refused. No password is in it.
+	RequestSha256 string `json:"request_sha256"`
+	// What was changed, such as user/ana, or key/ and the prefix of the API key that was made.
+	Subject string `json:"subject"`
+	// When it was changed.
+	GivenAt time.Time `json:"given_at"`
+}
+
 // One row per content that a profile was set to while the service ran, kept before the setting names it. Which of them counts, the setting of the profile says.
 type RecordProfile struct {
 	// Name of the profile.

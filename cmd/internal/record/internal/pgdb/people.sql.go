@@ -74,6 +74,30 @@ func (q *Queries) AddKey(ctx context.Context, arg AddKeyParams) error {
 	return err
 }
 
+const addPeopleCommand = `-- name: AddPeopleCommand :execrows
+insert into record.people_command (id, request_sha256, subject, given_at) values ($1, $2, $3, $4) on conflict do nothing
+`
+
+type AddPeopleCommandParams struct {
+	ID            string    `json:"id"`
+	RequestSha256 string    `json:"request_sha256"`
+	Subject       string    `json:"subject"`
+	Now           time.Time `json:"now"`
+}
+
+func (q *Queries) AddPeopleCommand(ctx context.Context, arg AddPeopleCommandParams) (int64, error) {
+	result, err := q.db.Exec(ctx, addPeopleCommand,
+		arg.ID,
+		arg.RequestSha256,
+		arg.Subject,
+		arg.Now,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const addSession = `-- name: AddSession :exec
 insert into record.session (sha256, user_name, address, created_at, expires_at)
 values ($1, $2, $3, $4, $5)
@@ -420,6 +444,22 @@ func (q *Queries) Now(ctx context.Context) (time.Time, error) {
 	var column_1 time.Time
 	err := row.Scan(&column_1)
 	return column_1, err
+}
+
+const peopleCommand = `-- name: PeopleCommand :one
+select id, request_sha256, subject, given_at from record.people_command where id = $1
+`
+
+func (q *Queries) PeopleCommand(ctx context.Context, id string) (RecordPeopleCommand, error) {
+	row := q.db.QueryRow(ctx, peopleCommand, id)
+	var i RecordPeopleCommand
+	err := row.Scan(
+		&i.ID,
+		&i.RequestSha256,
+		&i.Subject,
+		&i.GivenAt,
+	)
+	return i, err
 }
 
 const purgeAttempts = `-- name: PurgeAttempts :exec
