@@ -14,8 +14,9 @@ import (
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// owned are the things of one deposit.
-type owned struct{ batch, job, file, collection, profile, object string }
+// owned are the things of one deposit, and what its depositor has made besides: an upload that
+// waits, a query, a bulk action, and an API key.
+type owned struct{ batch, job, file, collection, profile, object, upload, query, bulk, key string }
 
 // of returns the one that an operation's path names.
 func (o owned) of(path string) string {
@@ -30,6 +31,14 @@ func (o owned) of(path string) string {
 		return o.file
 	case strings.Contains(path, "/collections/{"):
 		return o.collection
+	case strings.Contains(path, "/uploads/{"):
+		return o.upload
+	case strings.Contains(path, "/queries/{"):
+		return o.query
+	case strings.Contains(path, "/bulk-actions/{"):
+		return o.bulk
+	case strings.Contains(path, "/keys/{"):
+		return o.key
 	case path == "/v1/profiles/{name}", strings.HasPrefix(path, "/v1/datasets/{"), strings.HasPrefix(path, "/v1/discoveries/{"):
 		return o.profile
 	}
@@ -44,6 +53,20 @@ func (in *installation) firstOf(id domain.BatchID, collection string) (o owned) 
 	in.must(in.db.QueryRow(in.ctx(), `select job_id, raw_file_hash from accession.file where batch_id = $1 order by seq limit 1`, v.BatchID).Scan(&o.job, &o.file))
 	in.must(in.db.QueryRow(in.ctx(), `select primary_identifier from record.object_version where job_id = $1`, o.job).Scan(&o.object))
 	return o
+}
+
+// makes has the depositor of a thing make the rest of it, with the rights that this takes.
+func (o *owned) makes(d *door, user string) {
+	d.in.t.Helper()
+	made := func(rights, path, body string) string {
+		var is struct{ ID string }
+		d.ask(user+" "+rights, http.MethodPost, path, body).into(d, &is)
+		return is.ID
+	}
+	o.upload = made("depositor/"+o.collection, "/v1/uploads?name=own.txt&profile="+o.profile, "a file")
+	o.query = made("reader/*", "/v1/queries?name=list.txt", "bid0000000001\n")
+	o.bulk = made("operator/"+o.collection, "/v1/bulk-actions", `{"kind":"job","verb":"requeue","filter":{"state":"failed"},"reason":"to try it"}`)
+	o.key = strings.Split(d.in.keyOf(user+"."+o.collection, "reader", "--collection", o.collection), "_")[1]
 }
 
 // requests are what operations need besides their path.
@@ -107,7 +130,8 @@ func TestRightsOverHTTP(t *testing.T) {
 	things := map[string]owned{
 		"of test":  in.firstOf(in.depositFor("test", "ana", good+"/batch.checkm", domain.TypeBatchManifest), "test"),
 		"of rocks": in.firstOf(in.depositFor("rocks", "bob", good+"/batch.checkm", domain.TypeBatchManifest), "rocks"),
-		"nowhere":  {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand", "ark:/99999/sand"},
+		"nowhere": {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand", "ark:/99999/sand",
+			"019ab000-0000-7000-8000-000000000000", "qid0000009999", "019ab000-0000-7000-8000-000000000000", "abcdefgh"},
 	}
 	stop()
 	in.serveInProcess(run.RoleRelay, run.RoleProjector) // what is accepted waits
@@ -116,7 +140,12 @@ func TestRightsOverHTTP(t *testing.T) {
 		in.says(0, []string{"discover", "add", "https://data.example.org/", "--dataset", name, "--reason", "to try it"}, name)
 	}
 	d := in.door()
-	callers := []string{"cy", "ana depositor/rocks", "ana depositor/test", "bob reader/test depositor/rocks"}
+	for name, user := range map[string]string{"of test": "ana", "of rocks": "bob"} {
+		o := things[name]
+		o.makes(d, user)
+		things[name] = o
+	}
+	callers := []string{"cy", "ana operator/test", "ana depositor/rocks", "ana depositor/test", "bob reader/test depositor/rocks"}
 	for _, role := range access.Roles {
 		for _, scope := range []string{"test", "rocks", "*"} {
 			if role != access.Admin || scope == "*" {
@@ -128,7 +157,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", orText(thing.of(op.Path), "019ab000-0000-7000-8000-000000000000"), "{prefix}", "abcdefgh", "{n}", "1", "{processor}", "films", "queries/{id}", "queries/qid0000009999", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{n}", "1", "{processor}", "films", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`
@@ -172,8 +201,8 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	admin := all("admin")
 	sees := in("reader") || in("operator") || admin
 	acts := in("operator") || admin
-	mine := name == "of test" && user == "ana" || name == "of rocks" && user == "bob"
-	if mine && strings.Contains(caller, "depositor/") {
+	theirs := name == "of test" && user == "ana" || name == "of rocks" && user == "bob"
+	if theirs && strings.Contains(caller, "depositor/") {
 		sees = true
 	}
 	ok := []int{http.StatusOK}
@@ -182,7 +211,9 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	case operation.OnSelf:
 		switch op.Name {
 		case "upload.show":
-			return []int{http.StatusNotFound}
+			if name == "nowhere" || !theirs && !all("reader") && !all("operator") && !admin {
+				return []int{http.StatusNotFound}
+			}
 		case "session.begin": // a key begins none
 			return []int{http.StatusConflict}
 		}
@@ -194,21 +225,25 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 			return []int{http.StatusNotFound}
 		}
 		return ok
-	case operation.OnSome: // there is no bulk action yet
+	case operation.OnSome:
 		switch {
 		case !strings.Contains(caller, "operator/") && !admin:
 			return []int{http.StatusForbidden}
-		case strings.Contains(op.Path, "{id}"):
+		case strings.Contains(op.Path, "{id}") && (name == "nowhere" || !theirs && !all("operator") && !admin):
 			return []int{http.StatusNotFound}
 		}
 		return ok
 	case operation.OnInstallation:
 		switch {
+		case op.Name == "key.revoke" && admin && name != "nowhere":
+			return ok
+		case op.Name == "key.revoke" && admin:
+			return []int{http.StatusNotFound}
 		case op.Need == access.Administer && admin:
 			return []int{http.StatusOK, http.StatusNotFound, http.StatusConflict} // the user is there, or is not
 		case op.Need == access.See && !all("reader") && !all("operator") && !admin, op.Need == access.Act && !all("operator") && !admin, op.Need == access.Administer:
 			return []int{http.StatusForbidden}
-		case strings.Contains(op.Path, "{id}"), strings.Contains(op.Path, "{processor}") && op.Name != "processor.add":
+		case strings.Contains(op.Path, "{id}") && name == "nowhere", strings.Contains(op.Path, "{processor}") && op.Name != "processor.add":
 			return []int{http.StatusNotFound}
 		}
 		return changed[:2]
@@ -243,6 +278,15 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	return changed[:2]
 }
 
+// listed are those of whose deposits callers are shown what no deposit makes.
+var listed = map[string]map[string]string{
+	"queries":      {"cy": "", "ana operator/test": "", "cy depositor/*": "", "cy reader/*": "test rocks", "cy operator/*": "test rocks", "cy admin/*": "test rocks"},
+	"uploads":      {"cy": "", "cy reader/test": "", "ana depositor/rocks": "test", "bob reader/test": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
+	"bulk-actions": {"cy": "", "ana reader/*": "", "ana operator/test": "test", "bob operator/test": "rocks", "cy operator/test": "", "cy operator/*": "test rocks", "cy admin/*": "test rocks"},
+	"collections":  {"cy": "", "ana reader/test": "test", "cy operator/rocks": "rocks", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
+	"profiles":     {"cy": "", "cy reader/test": "test", "cy depositor/rocks": "rocks", "cy depositor/*": "test rocks", "cy admin/*": "test rocks"},
+}
+
 // lists compares what lists show to callers.
 func (d *door) lists(test, rocks owned) {
 	d.in.t.Helper()
@@ -260,6 +304,17 @@ func (d *door) lists(test, rocks owned) {
 			shown := idsIn(d.ask(caller, http.MethodGet, "/v1/"+noun, "").body)
 			for collection, thing := range map[string]owned{"test": test, "rocks": rocks} {
 				id := map[string]string{"batches": thing.batch, "jobs": thing.job, "files": thing.file, "objects": thing.object}[noun]
+				if slices.Contains(shown, id) != strings.Contains(want, collection) {
+					d.in.t.Errorf("%s shown to %q: %v, want those of %q", noun, caller, shown, want)
+				}
+			}
+		}
+	}
+	for _, noun := range []string{"queries", "uploads", "bulk-actions", "collections", "profiles"} {
+		for caller, want := range listed[noun] {
+			shown := idsIn(d.ask(caller, http.MethodGet, "/v1/"+noun, "").body)
+			for collection, thing := range map[string]owned{"test": test, "rocks": rocks} {
+				id := map[string]string{"queries": thing.query, "uploads": thing.upload, "bulk-actions": thing.bulk, "collections": collection, "profiles": collection}[noun]
 				if slices.Contains(shown, id) != strings.Contains(want, collection) {
 					d.in.t.Errorf("%s shown to %q: %v, want those of %q", noun, caller, shown, want)
 				}

@@ -65,6 +65,9 @@ func failures(op *operation.Operation) []int {
 	if op.Write {
 		all = append(all, http.StatusConflict, http.StatusPreconditionFailed, http.StatusUnprocessableEntity)
 	}
+	if op.Awaits {
+		all = append(all, http.StatusConflict)
+	}
 	if ranges(op) {
 		all = append(all, http.StatusRequestedRangeNotSatisfiable)
 	}

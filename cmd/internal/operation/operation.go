@@ -45,6 +45,8 @@ type Operation struct {
 	Write bool
 	// Later says that what was requested is done later: the answer is 202.
 	Later bool
+	// Awaits says that it reads what may not be there yet, and then answers with 409.
+	Awaits bool
 	// Audits says that the use case itself audits what it changes.
 	Audits bool
 	// File says that the body of the request is a file.

@@ -121,7 +121,7 @@ func queryOperations() []*Operation {
 			return queries.Show(ctx, c.App, id)
 		}),
 		stream(Operation{Name: "query.report", Method: http.MethodGet, Path: "/v1/queries/{id}/report", Summary: "Get the answers of a query",
-			Need: access.See, On: OnInstallation, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
+			Need: access.See, On: OnInstallation, Awaits: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err
