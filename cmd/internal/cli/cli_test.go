@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -141,6 +143,18 @@ func TestHelpOfExitCodesIsComplete(t *testing.T) {
 	for _, c := range exit.Codes {
 		if !strings.Contains(out, fmt.Sprintf("%3d  %s\n", c.Code, c.About)) {
 			t.Errorf("%d is not explained:\n%s", c.Code, out)
+		}
+	}
+}
+
+// TestHelpNamesEveryRole: who reads the help of serve learns of every role, and what it does.
+func TestHelpNamesEveryRole(t *testing.T) {
+	t.Parallel()
+	_, help, _ := call(t, nil, "serve", "--help")
+	_, list, _ := strings.Cut(help, "--roles LIST")
+	for _, role := range slices.Concat(run.AllRoles, run.OptionalRoles) {
+		if !strings.Contains(help, "\n  "+role+" ") || !strings.Contains(list, " "+role) {
+			t.Errorf("the role %s is missing in\n%s", role, help)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +27,9 @@ installation, each in the given roles:
   sweeper    ends overdue attempts at files
   auditor    reads all stored objects from time to time, at a bounded rate, and
              compares them with the log and the inventory
+  transfer   makes batches of the deposits in the drop folder
   types      copies events to a stream by type (not part of all)
+  http       answers people and programs at listen_http (not part of all)
 
 On the first signal nothing new is claimed, running steps get stop_grace to finish,
 unfinished jobs are released, and the last events are relayed. A second signal stops at
@@ -34,7 +38,8 @@ once; no data is lost.
 The tables must exist: create them with ` + "`accession migrate`" + `.`,
 		Example: `  accession serve
   accession serve --roles daemons --set workers=job-downloading=16
-  accession serve --roles relay,projector`,
+  accession serve --roles relay,projector
+  accession serve --roles all,http --set listen_http=127.0.0.1:8080`,
 		Args: cobra.NoArgs,
 		RunE: p.run(func(ctx context.Context, _ []string) error {
 			cfg, err := p.settings()
@@ -50,6 +55,6 @@ The tables must exist: create them with ` + "`accession migrate`" + `.`,
 			return nil
 		}),
 	}
-	flags.Parsed(c, &roles, "roles", "all", "a `LIST` of all, daemons, relay, projector, sweeper, transfer, auditor, types", run.ParseRoles)
+	flags.Parsed(c, &roles, "roles", "all", "a `LIST` of all, "+strings.Join(slices.Concat(run.AllRoles, run.OptionalRoles), ", "), run.ParseRoles)
 	return c
 }
