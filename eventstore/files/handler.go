@@ -166,8 +166,9 @@ var ofFiles = kind[domain.File, domain.FileCommand]{
 		dec, err := domain.DecideFile(f, cmd)
 		return dec.Rows, dec.Events, err
 	},
-	evolve: domain.EvolveFile,
-	first:  func(cmd domain.FileCommand) bool { _, discovery := cmd.(domain.DiscoverFile); return discovery },
+	evolve:  domain.EvolveFile,
+	version: func(f domain.File) int64 { return f.Version },
+	first:   func(cmd domain.FileCommand) bool { _, discovery := cmd.(domain.DiscoverFile); return discovery },
 	batch: func(f domain.File, cmd domain.FileCommand) domain.BatchID {
 		if d, ok := cmd.(domain.DiscoverFile); ok {
 			return d.Spec.BatchID

@@ -85,8 +85,9 @@ var ofSlots = kind[slot.Slot, slot.Command]{
 		dec, err := slot.Decide(s, cmd)
 		return dec.Rows, dec.Events, err
 	},
-	evolve: slot.Evolve,
-	first:  func(slot.Command) bool { return false }, // an operator is told that the slot exists
-	batch:  func(slot.Slot, slot.Command) domain.BatchID { return "" },
-	done:   func(slot.Slot) bool { return false },
+	evolve:  slot.Evolve,
+	version: func(s slot.Slot) int64 { return s.Version },
+	first:   func(slot.Command) bool { return false }, // an operator is told that the slot exists
+	batch:   func(slot.Slot, slot.Command) domain.BatchID { return "" },
+	done:    func(slot.Slot) bool { return false },
 }

@@ -24,9 +24,10 @@ const (
 
 // kind is how aggregates of one kind, which have no live state, are decided and folded.
 type kind[S, C any] struct {
-	zero   func(domain.Aggregate) S
-	decide func(S, C) (rows []string, events []domain.Event, err error)
-	evolve func(S, domain.Recorded) (S, error)
+	zero    func(domain.Aggregate) S
+	decide  func(S, C) (rows []string, events []domain.Event, err error)
+	evolve  func(S, domain.Recorded) (S, error)
+	version func(S) int64
 	// first reports whether a command makes its aggregate: where there is one, it is a
 	// duplicate.
 	first func(C) bool
@@ -197,6 +198,9 @@ func (c *call[S, C]) decide(w *work[S, C]) (done bool, err error) {
 		return true, nil
 	}
 	rows, events, err := c.kind.decide(w.at.state, w.command)
+	if outdated := c.meta.Outdated(c.kind.version(w.at.state)); outdated != nil {
+		err = outdated
+	}
 	if err != nil {
 		first := c.first(w.command)
 		switch {

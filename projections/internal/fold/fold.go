@@ -79,7 +79,7 @@ func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S,
 type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries, slots, entries keySet }
 
 func newKeysToLoad() keysToLoad {
-	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
+	return keysToLoad{keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}, keySet{}}
 }
 
 // ensureStates adds the states that an event changes and the fold does not have, and adds
