@@ -250,7 +250,7 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	case operation.OnCollection:
 		may := acts
 		if op.Need == access.See {
-			may = sees && (!mine || in("reader") || acts)
+			may = sees && (!theirs || in("reader") || acts)
 		}
 		if op.Need == access.Deposit {
 			may = in("depositor") || admin
