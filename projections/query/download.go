@@ -21,8 +21,7 @@ type DownloadFilter struct {
 // DownloadCandidate is one of them.
 type DownloadCandidate = pgdb.DownloadCandidatesRow
 
-// DownloadCandidates lists the files that the filter selects, those first that have waited
-// longest.
+// DownloadCandidates lists the files that the filter selects, in the order of their discovery.
 func DownloadCandidates(ctx context.Context, db Reader, f DownloadFilter) ([]DownloadCandidate, error) {
 	rows, err := pgdb.New(db).DownloadCandidates(ctx, pgdb.DownloadCandidatesParams{Status: string(f.State), Busy: append([]string{}, f.Busy...),
 		Before: f.FailedBefore, Numbers: int64(len(f.FailedBefore)), MaxRows: int32(f.Limit)})

@@ -165,9 +165,11 @@ type FileFilter struct {
 	Batch domain.BatchID
 	Job   domain.JobID
 	State domain.FileState
-	Name  string          // in the path
-	After domain.FileHash // the last of the page before
-	Limit int             // at most (default 100)
+	Name  string // in the path
+	// Dataset and Group are those of files of open directories.
+	Dataset, Group string
+	After          domain.FileHash // the last of the page before
+	Limit          int             // at most (default 100)
 }
 
 // Files lists files in the order of their discovery: those of a job as its manifest has
@@ -177,7 +179,7 @@ func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
 	limited, collections, own := f.sees()
 	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{
 		BatchID: string(f.Batch), JobID: string(f.Job), State: string(f.State), Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit),
-		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
+		Dataset: f.Dataset, GroupName: f.Group, Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
 		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own})
 	return rows, wrap("list files", err)
 }

@@ -1,6 +1,6 @@
 -- name: DownloadCandidates :many
--- Files without a job that may be downloaded now, those first that have waited longest: of a
--- state, and not from servers that are busy. One that has failed must have done so before the
+-- Files without a job that may be downloaded now, in the order of their discovery: of a state,
+-- and not from servers that are busy. One that has failed must have done so before the
 -- time that stands for the number of its attempts, the last of them for all further numbers.
 select f.raw_file_hash, f.profile_name, f.host
 from accession.file f

@@ -12,6 +12,7 @@ where (@batch_id::text = '' or f.batch_id = @batch_id) and (@job_id::text = '' o
     and (@state::text = '' or f.status = @state) and (@name::text = '' or strpos(f.path, @name) > 0)
     and (@profile::text = '' or f.profile_name = @profile) and (@collection::text = '' or f.collection = @collection)
     and (@submitter::text = '' or f.submitter = @submitter)
+    and (@dataset::text = '' or f.dataset = @dataset) and (@group_name::text = '' or f.group_name = @group_name)
     and (@code::text = '' or f.reason_code = @code) and (@host::text = '' or f.host = @host)
     and (sqlc.narg(since)::timestamptz is null or f.discovered_at >= sqlc.narg(since))
     and (sqlc.narg(until)::timestamptz is null or f.discovered_at < sqlc.narg(until))

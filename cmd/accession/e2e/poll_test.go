@@ -28,7 +28,7 @@ type openDirectory struct {
 	spared int // those that were answered with unchanged
 }
 
-func newOpenDirectory(t *testing.T, files ...string) *openDirectory {
+func newOpenDirectory(t testing.TB, files ...string) *openDirectory {
 	d := &openDirectory{files: files, serve: func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "content of "+r.URL.Path) }}
 	d.Server = httptest.NewServer(d)
 	t.Cleanup(d.Close)
@@ -180,6 +180,9 @@ func TestPollsOfADirectory(t *testing.T) {
 	p.shown()
 	if n := p.count("select count(*) from accession.file where dataset = 'nights'"); n != 3 {
 		t.Errorf("%d files are known, want 3", n)
+	}
+	if out := p.says(0, []string{"file", "ls", "--dataset", "nights", "--group", "20261120"}, "20261120_a.fits"); strings.Contains(out, "c.fits") {
+		t.Errorf("files of another group: %s", out)
 	}
 	p.says(0, []string{"verify"})
 }

@@ -54,10 +54,10 @@ func (p *program) fileLs() *cobra.Command {
 		Short: "List files",
 		Long: `List files in the order of their discovery; the files of a job in the order of its
 manifest. For the next page, give --cursor.`,
-		Example: "  accession file ls --job jid0000000001\n  accession file ls --state IGNORE -o json",
+		Example: "  accession file ls --job jid0000000001\n  accession file ls --state IGNORE -o json\n  accession file ls --dataset nights --group 20261120",
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
-			return request{"file.ls", &operation.FileList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), Job: string(f.Job), State: string(f.State), Name: f.Name}}
+			return request{"file.ls", &operation.FileList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), Job: string(f.Job), State: string(f.State), Name: f.Name, Dataset: f.Dataset, Group: f.Group}}
 		}, func(w io.Writer, page app.Page[app.FileRow]) {
 			views.Files(w, page.Items)
 			more(w, page, "files")
@@ -67,6 +67,8 @@ manifest. For the next page, give --cursor.`,
 	flags.Parsed(c, &f.Job, "job", "", "only files of this `JOB`", flags.Optional(domain.ParseJobID))
 	flags.Parsed(c, &f.State, "state", "", "only files in this `STATE`", flags.Optional(flags.Among(domain.FileStates...)))
 	c.Flags().StringVar(&f.Name, "name", "", "only files with this `TEXT` in their path")
+	c.Flags().StringVar(&f.Dataset, "dataset", "", "only files of this `DATASET` of open directories")
+	c.Flags().StringVar(&f.Group, "group", "", "only files of this `GROUP` of a dataset")
 	flags.Filter(c, &f.Filter, "files")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "files")

@@ -15,6 +15,9 @@ type FileList struct {
 	Job   string `query:"job" maxLength:"40" doc:"Only of this job"`
 	State string `query:"state" maxLength:"40" doc:"Only in this state"`
 	Name  string `query:"name" maxLength:"400" doc:"Only with this text in their path"`
+
+	Dataset string `query:"dataset" maxLength:"64" doc:"Only of this dataset of open directories"`
+	Group   string `query:"group" maxLength:"128" doc:"Only of this group of a dataset"`
 }
 
 // FileShow shows one file.
@@ -32,7 +35,7 @@ type FileChange struct {
 func files() []*Operation {
 	all := []*Operation{
 		get("file.ls", "/v1/files", "List files", OnSeen, false, func(ctx context.Context, c *Call, in *FileList) (p app.Page[app.FileRow], err error) {
-			f := app.FileFilter{Filter: in.of(c), Name: in.Name, Limit: in.Limit}
+			f := app.FileFilter{Filter: in.of(c), Name: in.Name, Dataset: in.Dataset, Group: in.Group, Limit: in.Limit}
 			if f.State, err = among(in.State, domain.FileStates); err != nil {
 				return p, err
 			}

@@ -33,8 +33,8 @@ type DownloadCandidatesRow struct {
 	Host        string `json:"host"`
 }
 
-// Files without a job that may be downloaded now, those first that have waited longest: of a
-// state, and not from servers that are busy. One that has failed must have done so before the
+// Files without a job that may be downloaded now, in the order of their discovery: of a state,
+// and not from servers that are busy. One that has failed must have done so before the
 // time that stands for the number of its attempts, the last of them for all further numbers.
 func (q *Queries) DownloadCandidates(ctx context.Context, arg DownloadCandidatesParams) ([]DownloadCandidatesRow, error) {
 	rows, err := q.db.Query(ctx, downloadCandidates,

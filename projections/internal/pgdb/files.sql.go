@@ -186,13 +186,14 @@ where ($1::text = '' or f.batch_id = $1) and ($2::text = '' or f.job_id = $2)
     and ($3::text = '' or f.status = $3) and ($4::text = '' or strpos(f.path, $4) > 0)
     and ($5::text = '' or f.profile_name = $5) and ($6::text = '' or f.collection = $6)
     and ($7::text = '' or f.submitter = $7)
-    and ($8::text = '' or f.reason_code = $8) and ($9::text = '' or f.host = $9)
-    and ($10::timestamptz is null or f.discovered_at >= $10)
-    and ($11::timestamptz is null or f.discovered_at < $11)
-    and (not $12::boolean or f.collection = any($13::text[]) or $14::text <> '' and f.submitter = $14)
-    and ($15::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = $15))
+    and ($8::text = '' or f.dataset = $8) and ($9::text = '' or f.group_name = $9)
+    and ($10::text = '' or f.reason_code = $10) and ($11::text = '' or f.host = $11)
+    and ($12::timestamptz is null or f.discovered_at >= $12)
+    and ($13::timestamptz is null or f.discovered_at < $13)
+    and (not $14::boolean or f.collection = any($15::text[]) or $16::text <> '' and f.submitter = $16)
+    and ($17::text = '' or f.seq > (select a.seq from accession.file a where a.raw_file_hash = $17))
 order by f.seq
-limit $16
+limit $18
 `
 
 type FilesParams struct {
@@ -203,6 +204,8 @@ type FilesParams struct {
 	Profile     string     `json:"profile"`
 	Collection  string     `json:"collection"`
 	Submitter   string     `json:"submitter"`
+	Dataset     string     `json:"dataset"`
+	GroupName   string     `json:"group_name"`
 	Code        string     `json:"code"`
 	Host        string     `json:"host"`
 	Since       *time.Time `json:"since"`
@@ -225,6 +228,8 @@ func (q *Queries) Files(ctx context.Context, arg FilesParams) ([]AccessionFile, 
 		arg.Profile,
 		arg.Collection,
 		arg.Submitter,
+		arg.Dataset,
+		arg.GroupName,
 		arg.Code,
 		arg.Host,
 		arg.Since,
