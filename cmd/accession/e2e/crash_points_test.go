@@ -73,6 +73,10 @@ var scenes = []pointScene{
 	{"projections/poison/...", retriesPoison},
 	{"jslog/republish/...", republishes},
 	{"jslog/types/...", copies},
+	{"record/poll/...", polls},
+	{"record/listing/...", polls},
+	{"download/...", polls},
+	{"store/local/...", polls},
 	{"record/audit/...", audits},
 	{"record/corrupt/...", audits},
 }
