@@ -20,6 +20,8 @@ type Dataset struct {
 	// ByVersion makes size and time of modification part of the identity of a file, so that
 	// one that changes at its source is a new one.
 	ByVersion bool `json:"by_version,omitempty"`
+	// Rules say which files are processed and what they wait for, nil = all, at once.
+	Rules *Rules `json:"rules,omitempty"`
 }
 
 // Discovery says which open directory is polled for files of a dataset.
@@ -58,7 +60,7 @@ func (d *Dataset) Check() error {
 	if d.Collection == "" {
 		faults = append(faults, errors.New("a dataset belongs to a collection"))
 	}
-	faults = append(faults, CheckName("profile", d.Profile))
+	faults = append(faults, CheckName("profile", d.Profile), d.Rules.Check())
 	if of, err := regexp.Compile(d.GroupPattern); err != nil || len(d.GroupPattern) > maxPattern || d.GroupPattern != "" && of.NumSubexp() == 0 {
 		faults = append(faults, fmt.Errorf("%q is no pattern of groups: write a regular expression of at most %d bytes with parentheses around the group, as in ^([0-9]{8})_", d.GroupPattern, maxPattern))
 	}

@@ -15,7 +15,7 @@ type Layer struct {
 var (
 	domain    = []string{"domain/..."}
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop"}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate"}
 	codec     = []string{"eventstore/codec"}
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
@@ -156,6 +156,11 @@ var Layers = []Layer{
 		// Polls open directories.
 		Packages: []string{"cmd/internal/poll"},
 		May:      join(core, effects, discovery),
+	}, {
+		// Decides what becomes of downloaded files without a job.
+		Packages: []string{"cmd/internal/ready"},
+		May:      join(core, effects),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		Packages: useCases,
 		May:      join(core, effects),

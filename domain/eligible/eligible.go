@@ -1,0 +1,188 @@
+// Package eligible has the rules by which a downloaded file becomes ready, waits, or is
+// skipped. It is pure; what is known of the file, its slot and the files around it comes as
+// an argument, and so does the time, which is the log's.
+package eligible
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
+)
+
+// Codes of reasons and waits.
+const (
+	CodeNameExcluded     domain.Code = "name_excluded"
+	CodeSizeExcluded     domain.Code = "size_excluded"
+	CodeTooOld           domain.Code = "too_old"
+	CodeDuplicateContent domain.Code = "duplicate_content"
+	CodeCompanionMissing domain.Code = "companion_missing"
+	CodeFilesMissing     domain.Code = "files_missing"
+	CodeStackIncomplete  domain.Code = "stack_incomplete"
+)
+
+// File is what the rules know of a file.
+type File struct {
+	Hash     domain.FileHash
+	Path     string
+	Size     int64
+	SHA256   string
+	Modified domain.Time // at its source, zero = not known
+	State    domain.FileState
+}
+
+// There reports whether a file is DOWNLOADED or further, and not left out.
+func (f File) There() bool {
+	switch f.State {
+	case domain.FileDownloaded, domain.FileReady, domain.FileProcessing, domain.FileProcessed, domain.FileProcessingFailed, domain.FileAbandoned:
+		return true
+	default:
+		return false
+	}
+}
+
+// Facts are what a verdict needs.
+type Facts struct {
+	File File
+	Slot domain.SlotState // SlotNone = its group has none
+	// Group are the other files of its dataset and group.
+	Group []File
+	// Before are the files of its dataset that were modified before it, the latest first, as
+	// many as the stack has.
+	Before []File
+	// Same is a file of its dataset that was known before it, is there and has the same
+	// content; nil = there is none.
+	Same *File
+	Now  domain.Time // the log's time
+}
+
+// Wait is one thing that a file waits for.
+type Wait struct {
+	Code domain.Code `json:"code"`
+	For  string      `json:"for"` // as a sentence says it after “it waits for”
+}
+
+// Verdict is what becomes of a file now: it is skipped if there is a reason, waits if it
+// waits for anything, and else is ready.
+type Verdict struct {
+	Skip  *domain.Reason
+	Waits []Wait
+}
+
+// Ready reports whether the file may be processed, if its content is valid.
+func (v Verdict) Ready() bool { return v.Skip == nil && len(v.Waits) == 0 }
+
+// Decide returns what becomes of a downloaded file. What leaves it out counts before what
+// it waits for.
+func Decide(r setting.Rules, f Facts) Verdict {
+	if why := excluded(r, f); why != nil {
+		return Verdict{Skip: why}
+	}
+	switch f.Slot {
+	case domain.SlotDone, domain.SlotMissed:
+		return Verdict{Skip: &domain.Reason{Class: domain.ClassTimeout, Code: domain.CodeSlotClosed, Message: "its slot is " + string(f.Slot)}}
+	}
+	return Verdict{Waits: waits(r, f)}
+}
+
+// excluded returns why a file is not processed at all.
+func excluded(r setting.Rules, f Facts) *domain.Reason {
+	because := func(code domain.Code, format string, args ...any) *domain.Reason {
+		return &domain.Reason{Class: domain.ClassContent, Code: code, Message: fmt.Sprintf(format, args...)}
+	}
+	age := f.Now.Sub(f.File.Modified.Time)
+	switch {
+	case len(r.Names) > 0 && !slices.ContainsFunc(r.Names, func(glob string) bool { return matches(glob, f.File.Path) }):
+		return because(CodeNameExcluded, "its dataset has no files of this name: %s", strings.Join(r.Names, ", "))
+	case r.MinSize > 0 && f.File.Size < r.MinSize:
+		return because(CodeSizeExcluded, "it has %d bytes, and its dataset takes files of %d or more", f.File.Size, r.MinSize)
+	case r.MaxSize > 0 && f.File.Size > r.MaxSize:
+		return because(CodeSizeExcluded, "it has %d bytes, and its dataset takes files of %d or less", f.File.Size, r.MaxSize)
+	case r.MaxAgeSeconds > 0 && !f.File.Modified.IsZero() && age > time.Duration(r.MaxAgeSeconds)*time.Second:
+		return because(CodeTooOld, "it was modified at %s, and its dataset takes files of the last %s", f.File.Modified, time.Duration(r.MaxAgeSeconds)*time.Second)
+	case f.Same != nil && !r.KeepDuplicates:
+		return because(CodeDuplicateContent, "it has the content of %s, which was known before", f.Same.Path)
+	}
+	return nil
+}
+
+// waits returns what a file waits for.
+func waits(r setting.Rules, f Facts) (all []Wait) {
+	add := func(code domain.Code, format string, args ...any) {
+		all = append(all, Wait{code, fmt.Sprintf(format, args...)})
+	}
+	if f.Slot == domain.SlotPending {
+		add(domain.CodeSlotPending, "its slot, which is PENDING")
+	}
+	for _, c := range r.Companions {
+		if needs, ok := needed(c, f.File.Path); ok {
+			if is, there := found(needs, f.Group); !there {
+				add(CodeCompanionMissing, "its companion %s%s", needs, is)
+			}
+		}
+	}
+	here := 1 // the file itself
+	for _, o := range f.Group {
+		if o.There() {
+			here++
+		}
+	}
+	if here < r.MinFiles {
+		add(CodeFilesMissing, "%d files of its group, of which %d are there", r.MinFiles, here)
+	}
+	missing := r.Stack
+	for _, b := range f.Before[:min(len(f.Before), r.Stack)] {
+		if b.There() {
+			missing--
+		}
+	}
+	if missing > 0 {
+		add(CodeStackIncomplete, "the %d files before it, of which %d are there", r.Stack, r.Stack-missing)
+	}
+	return all
+}
+
+// needed returns the glob of what a file waits for, by a rule; false = by none. A file that is
+// itself such a companion waits for none of them.
+func needed(c setting.Companion, file string) (glob string, ok bool) {
+	name := path.Base(file)
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	if c.Of != "" && !matches(c.Of, file) || c.Of == "" && matches(strings.NewReplacer("{name}", "*", "{stem}", "*").Replace(c.Needs), file) {
+		return "", false
+	}
+	return strings.NewReplacer("{name}", escape(name), "{stem}", escape(stem)).Replace(c.Needs), true
+}
+
+// escape returns a glob that matches a text.
+func escape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
+}
+
+// found reports whether a file that a glob matches is there; is says how one stands that is
+// not.
+func found(glob string, in []File) (is string, there bool) {
+	for _, f := range in {
+		switch {
+		case !matches(glob, f.Path):
+		case f.There():
+			return "", true
+		default:
+			is = cmp.Or(is, ", which is "+string(f.State))
+		}
+	}
+	return is, false
+}
+
+// matches reports whether a glob matches the name of a file, or where it has a slash its path.
+func matches(glob, file string) bool {
+	if !strings.Contains(glob, "/") {
+		file = path.Base(file)
+	}
+	ok, err := path.Match(glob, file)
+	return ok && err == nil
+}

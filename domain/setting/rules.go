@@ -1,0 +1,77 @@
+package setting
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Rules say which files of a dataset are processed, and what each of them waits for. Names
+// are matched by globs of package path: of the name of a file, or where the glob has a
+// slash of its path.
+type Rules struct {
+	// Names are those of files that are processed, none = all. Others are skipped.
+	Names []string `json:"names,omitempty"`
+	// MinSize and MaxSize bound the size of files that are processed, in bytes, 0 = no bound.
+	MinSize int64 `json:"min_size,omitempty"`
+	MaxSize int64 `json:"max_size,omitempty"`
+	// MaxAgeSeconds is how old a file may be, from its time of modification on, 0 = any age.
+	MaxAgeSeconds int64 `json:"max_age_seconds,omitempty"`
+	// KeepDuplicates processes files whose content another file of the dataset has too.
+	KeepDuplicates bool `json:"keep_duplicates,omitempty"`
+	// Companions are files that must be there before others are processed.
+	Companions []Companion `json:"companions,omitempty"`
+	// MinFiles is how many files of its slot must be there before one is processed.
+	MinFiles int `json:"min_files,omitempty"`
+	// Stack is how many files before it, by time of modification, must be there.
+	Stack int `json:"stack,omitempty"`
+}
+
+// Companion is a file that another one of the same slot waits for.
+type Companion struct {
+	Of    string `json:"of,omitempty"` // glob of the files that wait, "" = all but companions
+	Needs string `json:"needs"`        // glob of what they wait for; {name} and {stem} are those of the file that waits
+}
+
+const (
+	maxRules = 50        // of a kind
+	maxCount = 1_000_000 // files
+)
+
+// Check names every fault of the rules. r may be nil: there are none.
+func (r *Rules) Check() error {
+	if r == nil {
+		return nil
+	}
+	var faults []error
+	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	globs := func(what string, list ...string) {
+		for _, glob := range list {
+			if _, err := path.Match(glob, ""); err != nil || len(glob) > maxPattern {
+				add("%q is no pattern of %s: write a glob of at most %d bytes, such as *.fits", glob, what, maxPattern)
+			}
+		}
+	}
+	globs("names", r.Names...)
+	for _, c := range r.Companions {
+		globs("the files that wait", c.Of)
+		globs("companions", strings.NewReplacer("{name}", "n", "{stem}", "s").Replace(c.Needs))
+		if c.Needs == "" {
+			add("a companion has a name: write a glob, such as {stem}.xml")
+		}
+	}
+	if len(r.Names) > maxRules || len(r.Companions) > maxRules {
+		add("there may be %d patterns of names and companions each", maxRules)
+	}
+	if r.MinSize < 0 || r.MaxSize < 0 || r.MaxSize > 0 && r.MaxSize < r.MinSize {
+		add("sizes are 0 or more, and the largest is not below the smallest")
+	}
+	if r.MaxAgeSeconds < 0 {
+		add("an age is 0 (any) or more")
+	}
+	if r.MinFiles < 0 || r.MinFiles > maxCount || r.Stack < 0 || r.Stack > maxRules {
+		add("a slot needs 0 to %d files, and a stack has 0 to %d", maxCount, maxRules)
+	}
+	return errors.Join(faults...)
+}
