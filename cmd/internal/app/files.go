@@ -53,7 +53,8 @@ type FileView struct {
 	FileRow
 	Transitions []FileTransition `json:"transitions"`
 	Retries     []Retry          `json:"retries"`
-	At          *AsOf            `json:"at,omitempty"` // as of which event, nil = now
+	Waits       []query.Wait     `json:"waits,omitempty"` // what a downloaded file without a job waits for, now
+	At          *AsOf            `json:"at,omitempty"`    // as of which event, nil = now
 }
 
 // File shows one file with its history.
@@ -148,9 +149,8 @@ func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash,
 		if err = cmp.Or(a.Meta().Outdated(before.Version), err); err != nil {
 			return Changed{}, err
 		}
-		last := dec.Events[len(dec.Events)-1]
-		m, _ := domain.MoveOfFile(last.Data)
-		c.Version, c.State, c.Row = last.Version, string(m.To), strings.Join(dec.Rows, ", ")
+		m, _ := domain.MoveOfFile(dec.Events[len(dec.Events)-1].Data)
+		c.Version, c.State, c.Row = before.Version+int64(len(dec.Events)), string(m.To), strings.Join(dec.Rows, ", ")
 		return c, nil
 	}
 	res, err := files.File(ctx, hash, cmd, a.Meta())

@@ -179,6 +179,9 @@ type Config struct {
 	// SweepInterval is the pause between two passes of the sweeper, which ends overdue
 	// attempts: 10ms to 24h.
 	SweepInterval time.Duration `key:"sweep_interval" default:"1m" min:"10ms" max:"24h"`
+	// ReadyInterval is the pause between two passes of the role ready, which looks at
+	// downloaded files without a job: 10ms to 24h.
+	ReadyInterval time.Duration `key:"ready_interval" default:"2s" min:"10ms" max:"24h"`
 	// DownloadTimeout is how long downloading a file may take before another worker
 	// may try, by the clock of the log: 1ms to 168h. It counts until `accession timeouts
 	// set` sets one for the installation; the longest of the processes that serve then

@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/setting"
 )
 
 // DatasetName names a dataset.
@@ -40,6 +41,8 @@ type DatasetAdd struct {
 		GroupPattern string `json:"group_pattern,omitempty" maxLength:"256" example:"^([0-9]{8})_" doc:"Regular expression; what its first parentheses match in the path of a file is its group"`
 		ByVersion    bool   `json:"by_version,omitempty" doc:"A file whose size or time changes at its source is a new one"`
 		Reason       string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
+		// Rules are those of its files.
+		Rules *setting.Rules `json:"rules,omitempty" doc:"Which files are processed and what they wait for; absent = all, at once"`
 	}
 }
 
@@ -57,6 +60,8 @@ type DatasetSet struct {
 		Profile      *string `json:"profile,omitempty" minLength:"1" maxLength:"64" doc:"Another profile of the same collection"`
 		GroupPattern *string `json:"group_pattern,omitempty" maxLength:"256" doc:"Regular expression of groups; empty = none"`
 		Reason       string  `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
+		// Rules are those of its files.
+		Rules *setting.Rules `json:"rules,omitempty" doc:"Which files are processed and what they wait for; absent = as before"`
 	}
 }
 
@@ -122,11 +127,11 @@ func datasetOperations() []*Operation {
 			return d, err
 		}),
 		row(write("dataset.add", datasets+"/{name}/add", "Make a dataset, to which files of open directories belong"), func(ctx context.Context, c *Call, in *DatasetAdd) (app.Changed, error) {
-			e := directories.DatasetEdit{Profile: &in.Body.Profile, GroupPattern: &in.Body.GroupPattern, ByVersion: in.Body.ByVersion}
+			e := directories.DatasetEdit{Profile: &in.Body.Profile, GroupPattern: &in.Body.GroupPattern, ByVersion: in.Body.ByVersion, Rules: in.Body.Rules}
 			return directories.AddDataset(ctx, c.App, in.Name, e, in.Body.Reason)
 		}),
 		row(write("dataset.set", datasets+"/{name}/set", "Change a dataset"), func(ctx context.Context, c *Call, in *DatasetSet) (app.Changed, error) {
-			return directories.SetDataset(ctx, c.App, in.Name, directories.DatasetEdit{Profile: in.Body.Profile, GroupPattern: in.Body.GroupPattern}, in.Body.Reason)
+			return directories.SetDataset(ctx, c.App, in.Name, directories.DatasetEdit{Profile: in.Body.Profile, GroupPattern: in.Body.GroupPattern, Rules: in.Body.Rules}, in.Body.Reason)
 		}),
 		get("discover.ls", discoveries, "List the open directories that are polled for collections that you may see", OnSeen, false, func(ctx context.Context, c *Call, in *DiscoveryLs) (app.Page[directories.Discovery], error) {
 			list, err := directories.Discoveries(ctx, c.App, in.Dataset)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/waiting"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -51,7 +52,12 @@ func files() []*Operation {
 		get("file.show", "/v1/files/{id}", "Show a file and its history", OnThing, true, func(ctx context.Context, c *Call, in *FileShow) (app.FileView, error) {
 			then, err := in.moment()
 			if err != nil || then.IsNow() {
-				return orElse(err, func() (app.FileView, error) { return c.App.File(ctx, domain.FileHash(in.ID)) })
+				return orElse(err, func() (v app.FileView, err error) {
+					if v, err = c.App.File(ctx, domain.FileHash(in.ID)); err == nil {
+						v.Waits, err = waiting.For(ctx, c.App, domain.FileHash(in.ID))
+					}
+					return v, err
+				})
 			}
 			return c.App.FileAt(ctx, domain.FileHash(in.ID), then)
 		}),

@@ -21,6 +21,7 @@ const (
 	RoleSweeper   Role = wire.RoleSweeper // ends attempts at files that are overdue
 	RoleDiscover  Role = "discover"       // polls open directories
 	RoleDownload  Role = "download"       // fetches the files of open directories
+	RoleReady     Role = "ready"          // decides what becomes of downloaded files without a job
 	RoleTransfer  Role = "transfer"       // makes batches of what is in the drop folder
 	RoleAuditor   Role = "auditor"        // reads stored objects from time to time
 	RoleTypes     Role = "types"          // copies events to a stream whose subjects have their type
@@ -28,7 +29,7 @@ const (
 )
 
 // AllRoles are what `--roles all` means.
-var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleDiscover, RoleDownload, RoleAuditor}
+var AllRoles = []Role{RoleDaemons, RoleRelay, RoleProjector, RoleSweeper, RoleTransfer, RoleDiscover, RoleDownload, RoleReady, RoleAuditor}
 
 // OptionalRoles run only where they are named.
 var OptionalRoles = []Role{RoleTypes, RoleHTTP}

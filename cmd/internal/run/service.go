@@ -91,6 +91,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDiscover, "discover", func() (runner, error) { return in.Poller(ctx) }, nil},
 		{RoleDownload, "download", func() (runner, error) { return in.Downloader(ctx) }, nil},
+		{RoleReady, "ready", func() (runner, error) { return in.Readiness(ctx) }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},

@@ -9,31 +9,35 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/domain"
+	rules "github.com/accession-ingest/accession/domain/setting"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Dataset is what becomes of the files of a dataset, and who said so.
 type Dataset struct {
-	Name         string      `json:"name"`
-	Collection   string      `json:"collection"`
-	Profile      string      `json:"profile"`
-	GroupPattern string      `json:"group_pattern"` // "" = files have the group of their discovery
-	ByVersion    bool        `json:"by_version"`
-	Version      int64       `json:"version"` // of the setting
-	By           string      `json:"by"`
-	When         domain.Time `json:"when"`
-	Why          string      `json:"why"`
+	Name         string `json:"name"`
+	Collection   string `json:"collection"`
+	Profile      string `json:"profile"`
+	GroupPattern string `json:"group_pattern"` // "" = files have the group of their discovery
+	ByVersion    bool   `json:"by_version"`
+	// Rules say which files are processed and what they wait for, nil = all, at once.
+	Rules   *rules.Rules `json:"rules,omitempty"`
+	Version int64        `json:"version"` // of the setting
+	By      string       `json:"by"`
+	When    domain.Time  `json:"when"`
+	Why     string       `json:"why"`
 }
 
 func datasetOf(s query.Setting) Dataset {
 	d := s.Dataset
-	return Dataset{s.Name, d.Collection, d.Profile, d.GroupPattern, d.ByVersion, s.Version, s.By, domain.At(s.When), s.Why}
+	return Dataset{s.Name, d.Collection, d.Profile, d.GroupPattern, d.ByVersion, d.Rules, s.Version, s.By, domain.At(s.When), s.Why}
 }
 
 // DatasetEdit is what is said of a dataset, nil = it stays as it is.
 type DatasetEdit struct {
 	Profile, GroupPattern *string
 	ByVersion             bool // of a new one
+	Rules                 *rules.Rules
 }
 
 // Datasets lists the datasets by name, as the tables have them.
@@ -89,13 +93,16 @@ func SetDataset(ctx context.Context, a *app.App, name string, e DatasetEdit, why
 	if d.Collection != is.Dataset.Collection {
 		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the profile %s is of the collection %s, and the dataset belongs to %s", d.Profile, d.Collection, is.Dataset.Collection), Hint: "choose a profile of that collection, or add another dataset"}
 	}
-	return change(ctx, a, domain.SettingDataset, name, why, domain.SettingValue{Dataset: &d}, "it counts for files that are found from now on")
+	return change(ctx, a, domain.SettingDataset, name, why, domain.SettingValue{Dataset: &d}, "profile and groups count for files that are found from now on, rules for all that wait")
 }
 
 // editDataset sets what is given; the collection is that of the profile.
 func editDataset(a *app.App, d *domain.Dataset, e DatasetEdit) error {
 	if e.GroupPattern != nil {
 		d.GroupPattern = *e.GroupPattern
+	}
+	if e.Rules != nil {
+		d.Rules = e.Rules
 	}
 	if e.Profile == nil {
 		return nil

@@ -2,8 +2,10 @@ package directories
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain/setting"
 )
 
 // Dataset returns the command dataset.
@@ -35,7 +38,8 @@ func (e Env) addDataset() *cobra.Command {
 		Long: `Make a dataset in the collection of a profile. With --group-pattern a file belongs to the
 group that the first parentheses of the regular expression match in its path; else to that
 of discover add. With --by-version a file whose size or time changes at its source is a
-new file; without it that is noted as a change of the file.`,
+new file; without it that is noted as a change of the file. With --rules only some files
+are processed, or they wait for others; docs/files.md has an example.`,
 		Example: "  accession dataset add nights --profile maps --group-pattern '^([0-9]{8})_' --reason \"the survey begins\"",
 		Args:    named("dataset"),
 	}
@@ -44,7 +48,11 @@ new file; without it that is noted as a change of the file.`,
 	c.Flags().StringVar(&in.Body.GroupPattern, "group-pattern", "", "regular `EXPRESSION` with parentheses around the group in the path of a file")
 	c.Flags().BoolVar(&in.Body.ByVersion, "by-version", false, "a file whose size or time changes is a new one")
 	reason(c, &in.Body.Reason, &in.DryRun)
-	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+	rules := rulesFlag(c)
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) (err error) {
+		if in.Body.Rules, err = readRules(*rules); err != nil {
+			return err
+		}
 		in.Name = args[0]
 		return e.change(ctx, d, "dataset.add", in, args[0])
 	})
@@ -65,7 +73,11 @@ func (e Env) setDataset() *cobra.Command {
 	c.Flags().StringVar(&pattern, "group-pattern", "", "regular `EXPRESSION` of groups; empty = none")
 	version := c.Flags().Int64("if-version", 0, "only if the setting has this `VERSION`, as shown")
 	reason(c, &in.Body.Reason, &in.DryRun)
-	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
+	rules := rulesFlag(c)
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) (err error) {
+		if in.Body.Rules, err = readRules(*rules); err != nil {
+			return err
+		}
 		in.Name, in.IfMatch = args[0], match(*version)
 		if c.Flags().Changed("profile") {
 			in.Body.Profile = &profile
@@ -119,10 +131,39 @@ func (e Env) showDataset() *cobra.Command {
 				if s.ByVersion {
 					fmt.Fprintln(w, "a file whose size or time changes is a new one")
 				}
+				if s.Rules != nil {
+					text, _ := json.Marshal(s.Rules) // plain values
+					fmt.Fprintf(w, "rules %s\n", export.Line(string(text)))
+				}
 				said(w, s.Version, s.By, s.When, s.Why)
 			})
 		}),
 	}
+}
+
+func rulesFlag(c *cobra.Command) *string {
+	return c.Flags().String("rules", "", "a `FILE` with rules as JSON: which files are processed, and what they wait for")
+}
+
+// readRules reads a file of rules, "" = none is given.
+func readRules(name string) (*setting.Rules, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, &app.Error{Kind: app.NotFound, What: "read the rules", Err: err, Hint: "give the name of a file with JSON, such as {\"min_files\": 2}"}
+	}
+	defer f.Close() //nolint:errcheck // only read
+	rules, from := &setting.Rules{}, json.NewDecoder(io.LimitReader(f, 1<<20))
+	from.DisallowUnknownFields()
+	if err = from.Decode(rules); err == nil {
+		err = rules.Check()
+	}
+	if err != nil {
+		return nil, &app.Error{Kind: app.Invalid, What: "read the rules", Err: err, Hint: "docs/files.md says what rules may hold"}
+	}
+	return rules, nil
 }
 
 func (e Env) change(ctx context.Context, d door.Door, name string, in any, of string) error {

@@ -3,6 +3,7 @@ package views
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
@@ -39,7 +40,7 @@ func File(w io.Writer, v app.FileView) {
 	}
 	render.Pairs(w, [][2]any{
 		{"file", v.RawFileHash}, {"path", export.Line(v.Path)}, {"status", v.Status}, {"since", render.Time(v.StatusSince)},
-		{"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"worker", export.Line(v.Worker)},
+		{"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"waits for", waits(v)}, {"worker", export.Line(v.Worker)},
 		{"job", v.JobID}, {"batch", v.BatchID}, {"source", export.Line(v.Source)}, {"url", export.Line(v.Url)},
 		{"digest given", digest}, {"bytes", v.Size}, {"sha256", v.Sha256},
 		{"downloads", v.DownloadAttempts}, {"download began", render.Time(render.Deref(v.DownloadStartedAt))},
@@ -50,6 +51,15 @@ func File(w io.Writer, v app.FileView) {
 	render.Rows(w, "no attempt has failed", render.Row{"attempt", "failed in", "class", "code", "failed at", "resumed", "by", "worker", "outcome", "why"}, v.Retries, func(r app.Retry) render.Row {
 		return render.Row{r.Attempt, r.FailedIn, r.Class, r.Code, render.Time(r.FailedAt), render.Time(render.Deref(r.ResumedAt)), export.Line(render.Deref(r.ResumedBy)), export.Line(r.Worker), r.Outcome, export.Line(r.Message)}
 	})
+}
+
+// waits says what a file waits for.
+func waits(v app.FileView) string {
+	var all []string
+	for _, w := range v.Waits {
+		all = append(all, export.Line(w.For))
+	}
+	return strings.Join(all, "; ")
 }
 
 // FileHistory writes every change of a file.

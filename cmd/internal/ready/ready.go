@@ -1,0 +1,275 @@
+// Package ready decides what becomes of downloaded files without a job: they are ready, wait,
+// are skipped, or are damaged.
+//
+// # Promises
+//
+// Any number of processes may look at once. The candidates come from tables that may be
+// behind; each command is decided against the file's last event in the log, which takes one
+// outcome. The slot of a file that would become ready is read from the log. A file is
+// validated right before it becomes ready, also if it has waited.
+package ready
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/cmd/internal/validate"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/eligible"
+	"github.com/accession-ingest/accession/domain/setting"
+	"github.com/accession-ingest/accession/domain/slot"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/files"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Name is the name of the daemon as an actor.
+const Name = "ready"
+
+// Contents are the local copies of files; [store.Local] is one.
+type Contents interface {
+	// Open opens what was downloaded. [store.CodeNotFound]: it is not there.
+	Open(hash domain.FileHash, sha256 string) (*os.File, error)
+	// Quarantine puts a damaged content away and returns where, "" = it is not there.
+	Quarantine(hash domain.FileHash, sha256 string, version int64) (string, error)
+}
+
+// Tables find files and what is around them; [TablesOf] is one.
+type Tables interface {
+	Waiting(ctx context.Context, after domain.FileHash, limit int) ([]query.WaitingFile, error)
+	Around(ctx context.Context, r setting.Rules, f query.WaitingFile) (eligible.Facts, error)
+}
+
+// TablesOf are the tables in PostgreSQL.
+type TablesOf struct{ DB query.DB }
+
+// Waiting implements Tables.
+func (t TablesOf) Waiting(ctx context.Context, after domain.FileHash, limit int) ([]query.WaitingFile, error) {
+	return query.WaitingFiles(ctx, t.DB, after, limit)
+}
+
+// Around implements Tables.
+func (t TablesOf) Around(ctx context.Context, r setting.Rules, f query.WaitingFile) (eligible.Facts, error) {
+	return query.Around(ctx, t.DB, r, f)
+}
+
+// Checker looks at downloaded files without a job. All fields are required.
+type Checker struct {
+	Files    *files.Handler
+	Tables   Tables
+	Contents Contents
+	// Rules returns the rules of a dataset as they are now.
+	Rules func(ctx context.Context, dataset string) (setting.Rules, error)
+	// Limits returns how often a file is downloaded.
+	Limits   func(ctx context.Context) (domain.Limits, error)
+	Interval time.Duration // of Run, from the end of a pass to the next; above 0
+	Log      *slog.Logger
+}
+
+// page is how many candidates are looked at before their commands are written.
+const page = files.MaxEvents / 2
+
+// Summary is the result of a pass.
+type Summary struct {
+	Moved  map[domain.FileState]int // files, by the state that they were brought to
+	Waits  map[domain.Code]int      // files that wait, by the first that they wait for
+	Errors int                      // files that could not be decided; the next pass looks again
+}
+
+// Run makes a pass at once and after each interval, until ctx ends.
+func (c *Checker) Run(ctx context.Context) error {
+	failed := false
+	for {
+		sum, err := c.Once(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && !failed:
+			c.Log.Warn("downloaded files cannot be looked at now; it is tried again", "error", err)
+		case len(sum.Moved) > 0:
+			c.Log.Info("downloaded files decided", "states", sum.Moved, "wait", sum.Waits)
+		}
+		failed = err != nil
+		select {
+		case <-time.After(c.Interval):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pass is one pass over all candidates.
+type pass struct {
+	*Checker
+	now    domain.Time
+	limits domain.Limits
+	rules  map[string]setting.Rules
+	slots  map[slot.ID]domain.SlotState
+	sum    Summary
+}
+
+// Once makes a pass. With an error the summary covers what was done before.
+func (c *Checker) Once(ctx context.Context) (Summary, error) {
+	p := &pass{Checker: c, rules: map[string]setting.Rules{}, slots: map[slot.ID]domain.SlotState{}, sum: Summary{map[domain.FileState]int{}, map[domain.Code]int{}, 0}}
+	for after := domain.FileHash(""); ; {
+		found, err := c.Tables.Waiting(ctx, after, page)
+		if err != nil || len(found) == 0 {
+			return p.sum, err
+		}
+		if p.now.IsZero() {
+			if p.now, err = c.Files.Now(ctx); err == nil {
+				p.limits, err = c.Limits(ctx)
+			}
+			if err != nil {
+				return p.sum, err
+			}
+		}
+		if err := p.decide(ctx, found); err != nil || len(found) < page {
+			return p.sum, err
+		}
+		after = found[len(found)-1].Hash
+	}
+}
+
+// decide looks at candidates and writes the commands about those that do not wait.
+func (p *pass) decide(ctx context.Context, found []query.WaitingFile) error {
+	var asks []files.Request
+	for _, f := range found {
+		cmd, err := p.command(ctx, f)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			p.sum.Errors++
+			p.Log.Warn("the file cannot be decided; the next pass looks again", "file", f.Hash, "error", err)
+		case cmd != nil:
+			asks = append(asks, files.Request{Hash: f.Hash, Command: cmd})
+		}
+	}
+	asks, err := p.unchanged(ctx, found, asks)
+	if err != nil || len(asks) == 0 {
+		return err
+	}
+	results, err := p.Files.All(ctx, asks, eventstore.Meta{Actor: domain.DaemonActor(Name), TraceParent: eventstore.NewTrace().Parent()})
+	for _, r := range results {
+		var refused *domain.Refused
+		switch {
+		case r.Err == nil && len(r.Events) > 0:
+			p.sum.Moved[r.File.State]++
+		case r.Err != nil && !errors.As(r.Err, &refused): // refused: an operator or another process was first
+			p.sum.Errors++
+		}
+	}
+	return err
+}
+
+// unchanged leaves out commands about files that have another event than the one that was
+// looked at: their content may be another one.
+func (p *pass) unchanged(ctx context.Context, found []query.WaitingFile, asks []files.Request) ([]files.Request, error) {
+	hashes := make([]domain.FileHash, len(asks))
+	for i, a := range asks {
+		hashes[i] = a.Hash
+	}
+	is, err := p.Files.FromLog(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[domain.FileHash]int64{}
+	for _, f := range found {
+		seen[f.Hash] = f.Version
+	}
+	return slices.DeleteFunc(asks, func(a files.Request) bool { return is[a.Hash].Version != seen[a.Hash] }), nil
+}
+
+// command returns what is to be written about a file, nil = it waits.
+func (p *pass) command(ctx context.Context, f query.WaitingFile) (domain.FileCommand, error) {
+	rules, err := p.rulesOf(ctx, f.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := p.Tables.Around(ctx, rules, f)
+	if err != nil {
+		return nil, err
+	}
+	facts.Now = p.now
+	if facts.Slot, err = p.slotOf(ctx, f); err != nil {
+		return nil, err
+	}
+	v := eligible.Decide(rules, facts)
+	switch {
+	case v.Skip != nil:
+		return domain.SkipFile{Reason: *v.Skip}, nil
+	case !v.Ready():
+		p.sum.Waits[v.Waits[0].Code]++
+		return nil, nil
+	}
+	var damaged *validate.Fault
+	switch err := p.validate(ctx, f); {
+	case errors.As(err, &damaged):
+		return p.damaged(ctx, f, *damaged)
+	case err != nil:
+		return nil, err
+	}
+	return domain.ReadyFile{Slot: facts.Slot}, nil
+}
+
+// validate reads the local copy of a file. The error is a *[validate.Fault] if it is not what
+// was downloaded.
+func (p *pass) validate(ctx context.Context, f query.WaitingFile) error {
+	content, err := p.Contents.Open(f.Hash, f.SHA256)
+	if missing, ok := errors.AsType[*store.Error](err); ok && missing.Code == store.CodeNotFound {
+		return &validate.Fault{Code: validate.CodeMissing, Message: "its local copy is gone"}
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return validate.Check(ctx, content, validate.Want{Name: f.Path, Size: f.Size, SHA256: f.SHA256})
+}
+
+// damaged puts the content away and returns the command that sends the file back. A file
+// that has another event by now keeps its content: it may be another one.
+func (p *pass) damaged(ctx context.Context, f query.WaitingFile, fault validate.Fault) (domain.FileCommand, error) {
+	is, err := p.Files.FromLog(ctx, []domain.FileHash{f.Hash})
+	if err != nil || is[f.Hash].Version != f.Version {
+		return nil, err
+	}
+	where, err := p.Contents.Quarantine(f.Hash, f.SHA256, f.Version)
+	if err != nil {
+		return nil, fmt.Errorf("put the damaged content away: %w", err)
+	}
+	return domain.FailValidation{Reason: domain.Reason{Class: domain.ClassContent, Code: fault.Code, Message: fault.Message}, Quarantine: where, Limits: p.limits}, nil
+}
+
+func (p *pass) rulesOf(ctx context.Context, dataset string) (setting.Rules, error) {
+	if r, known := p.rules[dataset]; known || dataset == "" {
+		return r, nil
+	}
+	r, err := p.Rules(ctx, dataset)
+	if err == nil {
+		p.rules[dataset] = r
+	}
+	return r, err
+}
+
+// slotOf returns the state of a file's slot, as the log has it.
+func (p *pass) slotOf(ctx context.Context, f query.WaitingFile) (domain.SlotState, error) {
+	if f.Dataset == "" || f.Group == "" {
+		return domain.SlotNone, nil
+	}
+	id := slot.NewID(f.Dataset, f.Group)
+	if s, known := p.slots[id]; known {
+		return s, nil
+	}
+	states, err := p.Files.Slots().States(ctx, []slot.ID{id})
+	if err != nil {
+		return "", err
+	}
+	p.slots[id] = states[id].State
+	return states[id].State, nil
+}

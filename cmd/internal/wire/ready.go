@@ -1,0 +1,39 @@
+package wire
+
+import (
+	"context"
+	"errors"
+
+	"github.com/accession-ingest/accession/cmd/internal/ready"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/projections/query"
+)
+
+// Readiness returns what decides about downloaded files without a job.
+func (in *Installation) Readiness(ctx context.Context) (*ready.Checker, error) {
+	c := &ready.Checker{Interval: in.cfg.ReadyInterval, Log: in.log.With("role", ready.Name), Limits: func(ctx context.Context) (domain.Limits, error) {
+		limits, err := in.fileLimits(ctx)
+		return limits.Default.Download, err
+	}}
+	var live *LiveState
+	var db query.DB
+	var work *store.Work
+	err := openAll(ctx, into(&c.Files, in.FileHandler), into(&live, in.LiveState), into(&db, in.DB), into(&work, in.Work))
+	if err != nil {
+		return nil, err
+	}
+	c.Tables, c.Contents, c.Rules = ready.TablesOf{DB: db}, work.Local(), func(ctx context.Context, dataset string) (r setting.Rules, err error) {
+		is, err := live.Setting(ctx, domain.SettingDataset, dataset)
+		if errors.Is(err, eventstore.ErrNotFound) {
+			err = nil // it was removed: its files are as those without rules
+		}
+		if d := is.State.Dataset; d != nil && d.Rules != nil {
+			r = *d.Rules
+		}
+		return r, err
+	}
+	return c, nil
+}
