@@ -23,13 +23,14 @@ type Entries interface {
 	// RunEntry shows that the worker which claimed an entry has its inputs. ErrFenced: it
 	// has the entry no longer.
 	RunEntry(ctx context.Context, c *Claim, at Loaded[compute.Entry]) error
-	// EntryIDs lists the entries that wait, are owned by a worker, or have ended; the
-	// orphans among those that are owned have no worker any more.
+	// OrphanEntries lists the entries that are owned, and have no worker any more, sorted.
+	OrphanEntries(ctx context.Context) ([]compute.ID, error)
+	// EntryIDs lists the entries that wait, are owned by a worker, or have ended.
 	EntryIDs(ctx context.Context) (EntryIDs, error)
 }
 
 // EntryIDs are the ids of entries, sorted.
-type EntryIDs struct{ Waiting, Owned, Orphans, Done, Failed []compute.ID }
+type EntryIDs struct{ Waiting, Owned, Done, Failed []compute.ID }
 
 // Take is an entry that a worker takes, the older ones that it passes over, and the claim
 // that the write makes.

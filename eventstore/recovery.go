@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/lookup"
 )
 
@@ -130,8 +131,9 @@ type History struct {
 	Settings []domain.Setting
 	Queries  []lookup.Query       // that have not ended
 	Rings    map[string]RingState // of the deposit queues, by name: where they stand, and the next slots
+	Entries  []compute.Entry      // of the compute queue, that are not purged
 	// NextBatch and NextJob are numbers above all ids of the log.
-	NextBatch, NextJob, NextQuery int64
+	NextBatch, NextJob, NextQuery, NextEntry int64
 	// LogSeq and LogEvent are the last sequence of the log and the id of the event there.
 	LogSeq   uint64
 	LogEvent string

@@ -103,17 +103,27 @@ func (s *Store) EntryIDs(ctx context.Context) (ids eventstore.EntryIDs, err erro
 			ids.Waiting = append(ids.Waiting, id)
 		case entry.Staging:
 			ids.Owned = append(ids.Owned, id)
-			if s.server.locks[id.Aggregate()] == nil {
-				ids.Orphans = append(ids.Orphans, id)
-			}
 		case entry.Successful:
 			ids.Done = append(ids.Done, id)
 		default:
 			ids.Failed = append(ids.Failed, id)
 		}
 	}
-	for _, list := range [][]compute.ID{ids.Waiting, ids.Owned, ids.Orphans, ids.Done, ids.Failed} {
+	for _, list := range [][]compute.ID{ids.Waiting, ids.Owned, ids.Done, ids.Failed} {
 		slices.Sort(list)
 	}
+	return ids, ctx.Err()
+}
+
+// OrphanEntries implements eventstore.Entries.
+func (s *Store) OrphanEntries(ctx context.Context) (ids []compute.ID, err error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	for id, r := range s.server.entries {
+		if r.state.State == entry.Staging && s.server.locks[id.Aggregate()] == nil {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
 	return ids, ctx.Err()
 }

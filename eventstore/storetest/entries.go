@@ -144,8 +144,8 @@ func entryOfADeadWorker(t *testing.T, e Env) {
 	taken := late.take(compute.Wants{})
 	e.Expire(t, late.Store)
 	<-taken.Claim.Lost
-	ids, err := k.Store.EntryIDs(t.Context())
-	if err != nil || len(ids.Orphans) != 1 || ids.Orphans[0] != id {
+	ids, err := k.Store.OrphanEntries(t.Context())
+	if err != nil || len(ids) != 1 || ids[0] != id {
 		t.Fatalf("%+v, %v", ids, err)
 	}
 	back, err := k.Handler.Entry(t.Context(), id, compute.Return{Reason: domain.WorkerLost(taken.State.Worker)}, Under(nil, false))
@@ -167,6 +167,9 @@ func entryOfALiveWorker(t *testing.T, e Env) {
 	worker, k := NewKit(t, e.Open(t)), NewKit(t, e.Open(t))
 	id := worker.Request("maps", "", 100, "k").State.ID
 	taken := worker.take(compute.Wants{})
+	if ids, err := k.Store.OrphanEntries(t.Context()); err != nil || len(ids) > 0 {
+		t.Errorf("orphans: %v, %v", ids, err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := k.Handler.Entry(ctx, id, compute.Return{Reason: domain.WorkerLost("w")}, Under(nil, false))

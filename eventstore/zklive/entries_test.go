@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -143,55 +145,49 @@ func TestEntriesWhileWorkersDie(t *testing.T) {
 			t.Errorf("end %s: %v", taken.State.ID, err)
 		}
 	}
-	var dying [2][2]chan struct{} // when all of a process are closed, its session ends
-	for p := range dying {
-		dying[p] = [2]chan struct{}{make(chan struct{}), make(chan struct{})}
+	for _, k := range kits[:2] { // these workers die with their claims, and come back late
+		for range 2 {
+			taken, err := k.Handler.TakeEntry(ctx, compute.Wants{}, storetest.Under(nil, false))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				select {
+				case <-taken.Claim.Lost:
+				case <-ctx.Done():
+				}
+				end(k, taken)
+			})
+		}
+		all.Go(func() { env.Expire(t, k.Store) })
 	}
-	for p, k := range kits {
+	for p, k := range kits { // the others take and end entries meanwhile
 		for i := range workers {
 			all.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(p), uint64(i)))
-				for n := 0; finished.Err() == nil; n++ {
+				for finished.Err() == nil {
 					taken, err := k.Handler.TakeEntry(finished, compute.Wants{PassLimit: 1, Cached: func(entry.Group) bool { return random.IntN(4) == 0 }}, storetest.Under(nil, false))
 					switch {
 					case finished.Err() != nil:
 						return
 					case errors.Is(err, eventstore.ErrUnknown), errors.Is(err, eventstore.ErrFenced):
-						continue
 					case err != nil:
 						t.Error(err)
 						return
+					default:
+						end(k, taken)
 					}
-					if p < 2 && n == 0 && i < 2 { // dies with its claim, and comes back late
-						close(dying[p][i])
-						select {
-						case <-taken.Claim.Lost:
-						case <-ctx.Done():
-						}
-					}
-					end(k, taken)
 				}
 			})
 		}
 	}
-	for p := range 2 {
-		all.Go(func() {
-			for _, d := range dying[p] {
-				select {
-				case <-d:
-				case <-ctx.Done():
-				}
-			}
-			env.Expire(t, kits[p].Store)
-		})
-	}
 	all.Go(func() { // returns the entries of workers that are gone
 		for finished.Err() == nil {
-			ids, err := leader.Store.EntryIDs(finished)
+			ids, err := leader.Store.OrphanEntries(finished)
 			if err != nil {
 				return
 			}
-			for _, id := range ids.Orphans {
+			for _, id := range ids {
 				back, err := leader.Handler.Entry(finished, id, compute.Return{Reason: domain.WorkerLost(""), Uncounted: true}, storetest.Under(nil, false))
 				if err != nil {
 					continue // it has a worker again
@@ -237,5 +233,52 @@ func TestEntriesWhileWorkersDie(t *testing.T) {
 	}
 	if len(completed) != entries {
 		t.Errorf("%d entries have an event of their completion", len(completed))
+	}
+}
+
+// TestEntriesAreRestored: a lost tree has its entries again, and new ones get other numbers. What
+// a worker had is an orphan.
+func TestEntriesAreRestored(t *testing.T) {
+	t.Parallel()
+	from := newEnv(t)
+	k := storetest.NewKit(t, from.store)
+	owned := k.Request("maps", "a", 900, "owned").State.ID
+	if taken, err := k.Handler.TakeEntry(t.Context(), compute.Wants{}, storetest.Under(nil, false)); err != nil || taken.State.ID != owned {
+		t.Fatal(taken.State, err)
+	}
+	waits := k.Request("maps", "b", 100, "waits").State.ID
+	h := eventstore.History{Epoch: 1, NextBatch: 1, NextJob: 1, NextEntry: waits.Sequence() + 1}
+	for _, id := range []compute.ID{owned, waits} {
+		at, err := k.Store.LoadEntry(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Entries = append(h.Entries, at.State)
+	}
+	w := &env{root: "/test-" + uuid.NewString()}
+	removedAfter(t, w.root)
+	restorer := w.open(t, zklive.Config{Restoring: true})
+	for range 2 { // the second replaces what the first has made
+		if err := restorer.Restore(t.Context(), h, func(int, int) {}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := restorer.Restored(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := storetest.NewKit(t, w.open(t, zklive.Config{}))
+	for _, want := range h.Entries {
+		if at, err := again.Store.LoadEntry(t.Context(), want.ID); err != nil || fmt.Sprintf("%+v", at.State) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%+v, %v; want %+v", at.State, err, want)
+		}
+	}
+	if orphans, err := again.Store.OrphanEntries(t.Context()); err != nil || !slices.Equal(orphans, []compute.ID{owned}) {
+		t.Errorf("orphans: %v, %v", orphans, err)
+	}
+	if same := again.Request("maps", "b", 100, "waits").State.ID; same != waits {
+		t.Errorf("the key of %s leads to %s", waits, same)
+	}
+	if id := again.Request("maps", "", 100, "new").State.ID; id.Sequence() <= waits.Sequence() {
+		t.Errorf("the next entry is %s", id)
 	}
 }

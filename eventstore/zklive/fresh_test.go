@@ -17,6 +17,7 @@ func TestFreshTreeIsAskedFor(t *testing.T) {
 	for name, begin := range map[string]func(context.Context, *zklive.Store) error{
 		"a deposit": func(ctx context.Context, s *zklive.Store) error { _, err := s.ReserveBatchID(ctx); return err },
 		"a query":   func(ctx context.Context, s *zklive.Store) error { _, err := s.ReserveQueryID(ctx); return err },
+		"an entry":  func(ctx context.Context, s *zklive.Store) error { _, err := s.ReserveEntryID(ctx); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

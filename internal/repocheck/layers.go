@@ -20,7 +20,7 @@ var (
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
 	core      = join(domain, codec, writePath, []string{"eventstore", "projections", "projections/query", "projections/rebuild", "migrations"})
-	useCases  = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/..."}
+	useCases  = []string{"cmd/internal/app/...", "cmd/internal/daemon/...", "cmd/internal/sweep/...", "cmd/internal/compute/..."}
 	// Open directories: listings as web servers make them.
 	discovery = []string{"cmd/internal/discover/..."}
 	edges     = join(useCases, effects, []string{"cmd/internal/config/...", "cmd/internal/cli/...", "cmd/internal/run/...", "cmd/internal/stack/...", "cmd/internal/ops/..."})

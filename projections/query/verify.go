@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/projections/internal/fold"
@@ -72,6 +73,12 @@ func (t Tables) Queries(ctx context.Context, after string, limit int) ([]lookup.
 func (t Tables) Slots(ctx context.Context, after string, limit int) ([]slot.Slot, error) {
 	rows, err := pgdb.New(t.DB).SlotsAfter(ctx, pgdb.SlotsAfterParams{After: after, MaxRows: int32(limit)})
 	return pageOf(rows, err, func(r pgdb.AccessionSlot) (slot.Slot, error) { return fold.SlotOf(r), nil })
+}
+
+// Entries returns entries of the compute queue as the fold left them.
+func (t Tables) Entries(ctx context.Context, after string, limit int) ([]compute.Entry, error) {
+	rows, err := pgdb.New(t.DB).ComputeEntriesAfter(ctx, pgdb.ComputeEntriesAfterParams{After: after, MaxRows: int32(limit)})
+	return pageOf(rows, err, func(r pgdb.AccessionComputeEntry) (compute.Entry, error) { return fold.EntryOf(r), nil })
 }
 
 // Settings returns all settings.

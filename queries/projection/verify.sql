@@ -15,6 +15,9 @@ select * from accession.query where id > @after order by id limit @max_rows;
 -- name: SlotsAfter :many
 select * from accession.slot where id > @after order by id limit @max_rows;
 
+-- name: ComputeEntriesAfter :many
+select * from accession.compute_entry where id > @after order by id limit @max_rows;
+
 -- name: AllSettings :many
 select * from accession.setting order by kind, name;
 

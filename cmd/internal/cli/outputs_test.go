@@ -103,9 +103,9 @@ var outputs = map[string][]reflect.Type{
 	"version":           {reflect.TypeFor[map[string]string]()},
 }
 
-// silent are the commands that write no JSON: what they write is the content of a file, or
+// silent are the commands that write no JSON: what they write is a log, the content of a file, or
 // of the program that they run.
-var silent = []string{"demo", "object get", "serve", "stack exec"}
+var silent = []string{"compute worker", "demo", "object get", "serve", "stack exec"}
 
 // outputsOf returns the types of what a command writes.
 func outputsOf(command string) []reflect.Type {

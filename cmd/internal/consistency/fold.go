@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
@@ -48,6 +50,9 @@ var (
 	slots = kind[slot.Slot]{"slot",
 		func(a domain.Aggregate) slot.Slot { return slot.Slot{ID: slot.ID(a.ID)} }, slot.Evolve,
 		func(s slot.Slot) key { return key{s.ID.Aggregate(), "", s.Version} }}
+	entries = kind[compute.Entry]{"compute_entry",
+		func(a domain.Aggregate) compute.Entry { return compute.Entry{ID: compute.ID(a.ID)} }, compute.Evolve,
+		func(e compute.Entry) key { return key{e.ID.Aggregate(), "", e.Version} }}
 	settings = kind[domain.Setting]{"setting",
 		func(a domain.Aggregate) domain.Setting {
 			kind, name, _ := strings.Cut(a.ID, ":")
@@ -88,13 +93,14 @@ type folded struct {
 	files    map[domain.Aggregate]domain.File
 	queries  map[domain.Aggregate]lookup.Query
 	slots    map[domain.Aggregate]slot.Slot
+	entries  map[domain.Aggregate]compute.Entry
 	made     map[domain.BatchID]int // jobs
 	broken   map[domain.Aggregate]bool
 }
 
 func newFolded() *folded {
 	return &folded{map[domain.Aggregate]domain.Batch{}, map[domain.Aggregate]domain.Job{}, map[domain.Aggregate]domain.Setting{},
-		map[domain.Aggregate]domain.File{}, map[domain.Aggregate]lookup.Query{}, map[domain.Aggregate]slot.Slot{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
+		map[domain.Aggregate]domain.File{}, map[domain.Aggregate]lookup.Query{}, map[domain.Aggregate]slot.Slot{}, map[domain.Aggregate]compute.Entry{}, map[domain.BatchID]int{}, map[domain.Aggregate]bool{}}
 }
 
 func (f *folded) apply(r domain.Recorded) error {
@@ -115,7 +121,7 @@ func (f *folded) apply(r domain.Recorded) error {
 	case domain.KindSlot:
 		return slots.apply(f.slots, r)
 	case domain.KindEntry:
-		return nil
+		return entries.apply(f.entries, r)
 	}
 	return fmt.Errorf("unknown kind of aggregate: %s", r.Aggregate.Kind)
 }
@@ -171,6 +177,7 @@ func (c *checker) fold(ctx context.Context, part uint32) (*folded, error) {
 		delete(f.files, a)
 		delete(f.queries, a)
 		delete(f.slots, a)
+		delete(f.entries, a)
 		delete(c.unseen, a)
 	}
 	return f, nil
@@ -219,7 +226,7 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 	}
 	h.NextBatch, h.NextJob = 1, 1
 	f := newFolded()
-	h.Rings, h.NextQuery = map[string]eventstore.RingState{}, 1
+	h.Rings, h.NextQuery, h.NextEntry = map[string]eventstore.RingState{}, 1, 1
 	for r, err := range readLog(ctx, log, info.Last, progress, "reading the log") {
 		if err != nil {
 			return h, err
@@ -231,6 +238,7 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 		}
 		meet(h.Rings, r)
 		h.NextQuery = max(h.NextQuery, domain.QueryID(r.Aggregate.ID).Number()+1)
+		h.NextEntry = max(h.NextEntry, compute.ID(r.Aggregate.ID).Sequence()+1)
 		h.Events, h.Epoch = h.Events+1, max(h.Epoch, r.Epoch)
 		h.LogSeq, h.LogEvent = r.Seq, r.ID()
 		h.NextBatch = max(h.NextBatch, r.BatchID.Number()+1)
@@ -263,6 +271,11 @@ func FoldAll(ctx context.Context, log eventstore.Log, progress ProgressFunc) (h 
 	for q := range byID(f.queries) {
 		if !q.State.Ended() {
 			h.Queries = append(h.Queries, q)
+		}
+	}
+	for e := range byID(f.entries) {
+		if e.State != entry.Purged {
+			h.Entries = append(h.Entries, e)
 		}
 	}
 	return h, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/projections/query"
@@ -84,6 +85,7 @@ func (c *checker) rows(ctx context.Context, f *folded, part uint32) error {
 		table[domain.File]{files, c, part, f.files, f.broken, t.Files},
 		table[lookup.Query]{queries, c, part, f.queries, f.broken, t.Queries},
 		table[slot.Slot]{slots, c, part, f.slots, f.broken, t.Slots},
+		table[compute.Entry]{entries, c, part, f.entries, f.broken, t.Entries},
 		table[domain.Setting]{settings, c, part, f.settings, f.broken, func(ctx context.Context, after string, _ int) ([]domain.Setting, error) {
 			if after != "" {
 				return nil, nil // all of them are one page

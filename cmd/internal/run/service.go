@@ -94,6 +94,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleReady, "ready", func() (runner, error) { return in.Readiness(ctx) }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
+		{RoleDaemons, "compute", func() (runner, error) { return in.ComputeLeader(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
 		{RoleDaemons, "originals", func() (runner, error) { return in.Originals(ctx) }, nil},
 		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},

@@ -61,11 +61,11 @@ func (r *Restorer) Format(ctx context.Context) (f eventstore.Format, err error) 
 
 // Untouched implements eventstore.Restorer.
 func (r *Restorer) Untouched(ctx context.Context) (bool, error) {
-	for _, path := range []string{r.root.IDs("query"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")} {
+	for _, path := range []string{r.root.IDs("query"), r.root.IDs("entry"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")} {
 		var n int64
 		_, err := r.session.GetJSON(ctx, path, &n)
 		switch {
-		case errors.Is(err, zk.ErrNoNode) && path == r.root.IDs("query"):
+		case errors.Is(err, zk.ErrNoNode) && (path == r.root.IDs("query") || path == r.root.IDs("entry")):
 			continue // older trees do not have it
 		case errors.Is(err, zk.ErrNoNode):
 			return true, nil
@@ -131,7 +131,7 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 		return err
 	}
 	r.guarding = r.root.Restoring() // made, or left by one that was interrupted
-	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob, r.root.IDs("query"): max(h.NextQuery, 1), r.root.HighWater(): h.HighWater} {
+	for path, n := range map[string]int64{r.root.Epoch(): h.Epoch + 1, r.root.IDs("bid"): h.NextBatch, r.root.IDs("jid"): h.NextJob, r.root.IDs("query"): max(h.NextQuery, 1), r.root.IDs("entry"): max(h.NextEntry, 1), r.root.HighWater(): h.HighWater} {
 		if _, err := r.session.Set(ctx, "zklive/restore/number", path, layout.Encode(n), layout.Any); err != nil {
 			return &eventstore.Error{Op: "restore " + r.root.Name(path), Err: err}
 		}
@@ -144,7 +144,7 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 	if err != nil {
 		return err
 	}
-	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings) + len(h.Queries)}
+	w := writer{conn: r.session.Conn, progress: progress, total: len(h.Batches) + len(h.Jobs) + len(h.Settings) + len(h.Queries) + len(h.Entries)}
 	for _, s := range h.Settings {
 		if err := w.add(ctx, r.root.SettingNodes(s)); err != nil {
 			return err
@@ -162,6 +162,11 @@ func (r *Restorer) Restore(ctx context.Context, h eventstore.History, progress f
 	}
 	for _, q := range h.Queries {
 		if err := w.add(ctx, r.root.QueryNodes(q)); err != nil {
+			return err
+		}
+	}
+	for _, e := range h.Entries {
+		if err := w.add(ctx, r.root.EntryNodes(e)); err != nil {
 			return err
 		}
 	}
@@ -343,7 +348,7 @@ func (r *Restorer) contents(ctx context.Context) ([]string, error) {
 	for _, queue := range layout.RingQueues {
 		dirs = append(dirs, r.root.RingUsers(queue), r.root.RingNames(queue), r.root.AllRunning(queue), r.root.Pools(queue))
 	}
-	dirs = append(dirs, r.root.ObjectDirs()...)
+	dirs = append(append(dirs, r.root.ObjectDirs()...), r.root.EntryDirs()...)
 	shards, err := r.session.List(ctx, r.root.Outbox())
 	if err != nil {
 		return nil, err

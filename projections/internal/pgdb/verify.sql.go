@@ -296,6 +296,59 @@ func (q *Queries) BrokenSums(ctx context.Context) ([]BrokenSumsRow, error) {
 	return items, nil
 }
 
+const computeEntriesAfter = `-- name: ComputeEntriesAfter :many
+select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry where id > $1 order by id limit $2
+`
+
+type ComputeEntriesAfterParams struct {
+	After   string `json:"after"`
+	MaxRows int32  `json:"max_rows"`
+}
+
+func (q *Queries) ComputeEntriesAfter(ctx context.Context, arg ComputeEntriesAfterParams) ([]AccessionComputeEntry, error) {
+	rows, err := q.db.Query(ctx, computeEntriesAfter, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionComputeEntry
+	for rows.Next() {
+		var i AccessionComputeEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.Status,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Priority,
+			&i.Key,
+			&i.Submitter,
+			&i.Inputs,
+			&i.Attempt,
+			&i.Worker,
+			&i.RequestedAt,
+			&i.ClaimedAt,
+			&i.EndedAt,
+			&i.ExitStatus,
+			&i.ResultSha256,
+			&i.ResultSize,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.ReasonWhoActs,
+			&i.LastModified,
+			&i.CommandID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const eventsFrom = `-- name: EventsFrom :many
 select epoch, seq, id, type, kind, aggregate_id, version, batch_id, actor, command_id, causation_id, trace_parent, zxid, time, stored, data from accession.event where seq >= $1 order by seq, epoch limit $2
 `

@@ -109,38 +109,50 @@ func (x *Entries) RunEntry(ctx context.Context, c *eventstore.Claim, at eventsto
 	return nil
 }
 
-// EntryIDs implements eventstore.Entries. Those that are owned are listed before the claims:
-// one that is taken meanwhile is no orphan.
+// EntryIDs implements eventstore.Entries.
 func (x *Entries) EntryIDs(ctx context.Context) (ids eventstore.EntryIDs, err error) {
 	for _, dir := range []struct {
 		state entry.State
 		to    *[]compute.ID
 	}{{entry.Pending, &ids.Waiting}, {entry.Staging, &ids.Owned}, {entry.Successful, &ids.Done}, {entry.Failed, &ids.Failed}} {
-		names, err := x.session.List(ctx, x.root.EntryDir(dir.state))
-		if err != nil {
-			return ids, &eventstore.Error{Op: "list entries", Err: err}
+		if *dir.to, err = x.in(ctx, dir.state); err != nil {
+			return ids, err
 		}
-		for _, name := range names {
-			if n, err := entry.ParseName(name); err == nil {
-				*dir.to = append(*dir.to, compute.NewID(n.Sequence))
-			}
+	}
+	return ids, nil
+}
+
+// in lists the entries in a state.
+func (x *Entries) in(ctx context.Context, s entry.State) (ids []compute.ID, err error) {
+	names, err := x.session.List(ctx, x.root.EntryDir(s))
+	if err != nil {
+		return nil, &eventstore.Error{Op: "list entries", Err: err}
+	}
+	for _, name := range names {
+		if n, err := entry.ParseName(name); err == nil {
+			ids = append(ids, compute.NewID(n.Sequence))
 		}
-		slices.Sort(*dir.to)
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// OrphanEntries implements eventstore.Entries. Those that are owned are listed before the
+// claims: one that is taken meanwhile is no orphan.
+func (x *Entries) OrphanEntries(ctx context.Context) ([]compute.ID, error) {
+	owned, err := x.in(ctx, entry.Staging)
+	if err != nil || len(owned) == 0 {
+		return nil, err
 	}
 	claims, err := x.session.List(ctx, x.root.EntryClaims())
 	if err != nil {
-		return ids, &eventstore.Error{Op: "list claims of entries", Err: err}
+		return nil, &eventstore.Error{Op: "list claims of entries", Err: err}
 	}
 	claimed := map[string]bool{}
 	for _, name := range claims {
 		claimed[name] = true
 	}
-	for _, id := range ids.Owned {
-		if !claimed[path.Base(x.root.Lock(id.Aggregate()))] {
-			ids.Orphans = append(ids.Orphans, id)
-		}
-	}
-	return ids, nil
+	return slices.DeleteFunc(owned, func(id compute.ID) bool { return claimed[path.Base(x.root.Lock(id.Aggregate()))] }), nil
 }
 
 // TakeEntry implements eventstore.Entries.

@@ -10,10 +10,10 @@ import (
 	"github.com/accession-ingest/accession/eventstore"
 )
 
-// entryDirs returns the directories of the compute queue.
-func (r Root) entryDirs() []string {
+// EntryDirs returns the directories of the nodes of entries.
+func (r Root) EntryDirs() []string {
 	return []string{r.EntryDir(entry.Pending), r.EntryDir(entry.Staging), r.EntryDir(entry.Successful), r.EntryDir(entry.Failed),
-		r.At("/compute"), r.At("/compute/entries"), r.At("/compute/keys"), r.EntryClaims()}
+		r.At("/compute/entries"), r.At("/compute/keys"), r.EntryClaims()}
 }
 
 // EntryDir returns the path of the directory of the names of entries in a state.

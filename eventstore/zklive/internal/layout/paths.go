@@ -41,7 +41,7 @@ func (r Root) Dirs() []string {
 		dirs = append(dirs, r.Queue(state))
 	}
 	dirs = append(dirs, r.queueSettingDirs()...)
-	dirs = append(dirs, r.entryDirs()...)
+	dirs = append(append(dirs, r.At("/compute")), r.EntryDirs()...)
 	return append(append(dirs, r.ringDirs()...), r.Objects())
 }
 

@@ -28,7 +28,8 @@ type Env struct {
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
-	Group func(c *cobra.Command, commands ...*cobra.Command) *cobra.Command
+	Group   func(c *cobra.Command, commands ...*cobra.Command) *cobra.Command
+	Working Working
 }
 
 // Command returns the command compute.
@@ -40,7 +41,7 @@ func Command(e Env) *cobra.Command {
 first, then the older. One piece of work is an entry. It is about a dataset, or a group
 of it, and what is requested twice under one key is one entry.`,
 		Example: "  accession compute submit --dataset tides --group 2026-03 --input https://data.example.org/a.nc --wait",
-	}, e.submit(), e.ls(), e.show(), e.retry())
+	}, e.submit(), e.ls(), e.show(), e.retry(), e.worker())
 }
 
 func (e Env) submit() *cobra.Command {

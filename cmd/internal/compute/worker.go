@@ -1,0 +1,317 @@
+// Package compute has the workers of the compute queue, which run a command of the user's, and
+// the leader that returns the entries of workers which are gone.
+package compute
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/domain/text"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// Codes of the reasons for which a worker gives up an attempt.
+const (
+	CodeExitStatus    domain.Code = "exit_status"     // the command ended with another one than 0
+	CodeTimeout       domain.Code = "compute_timeout" // the command took too long
+	CodeResultInvalid domain.Code = "result_invalid"  // what it wrote cannot be kept
+	CodeStopped       domain.Code = "stopped"         // the worker was stopped
+	CodeNotKept       domain.Code = "not_kept"        // a server of ours or the disk did not take it
+)
+
+// Bounds of what a command may leave.
+const (
+	maxResult = 64 << 10
+	maxLines  = 4 << 10 // of its standard error, the last
+	// never is the exit status with which a command says that another attempt does not help
+	// (EX_DATAERR).
+	never = 65
+	// groups is how many groups a worker remembers, the last ones.
+	groups = 16
+	// pause is how long a worker waits after an error of the servers, and the leader between two
+	// looks for orphans.
+	pause = time.Second
+)
+
+// Inputs fetches files.
+type Inputs interface {
+	Get(ctx context.Context, url string, o fetch.GetOptions) (io.ReadCloser, fetch.Info, error)
+}
+
+// Records keep results.
+type Records interface {
+	KeepComputeResult(ctx context.Context, c record.ComputeResult) error
+}
+
+// Worker takes entries and runs a command for each. All its fields are required but Datasets.
+type Worker struct {
+	Handler  *eventstore.Handler
+	Inputs   Inputs
+	Records  Records
+	Datasets []string      // that it serves, none = all
+	Exec     string        // the command, with {in} and {out}
+	Timeout  time.Duration // of the command
+	Dir      string        // the directory of an entry is made here, and removed at its end
+	Parallel int           // how many entries at once
+	Log      *slog.Logger
+
+	mu     sync.Mutex
+	recent []entry.Group // of the last entries
+}
+
+// Run takes entries until ctx ends. A command that runs then is killed, and its entry waits
+// again.
+func (w *Worker) Run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for range w.Parallel {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				w.next(ctx)
+			}
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+// next takes an entry, and ends it.
+func (w *Worker) next(ctx context.Context) {
+	taken, err := w.Handler.TakeEntry(ctx, compute.Wants{Datasets: w.Datasets, Cached: w.knows, PassLimit: compute.PassLimit}, meta())
+	if err != nil {
+		if ctx.Err() == nil {
+			w.Log.Warn("cannot take an entry; trying again", "error", err)
+			wait(ctx)
+		}
+		return
+	}
+	id := taken.State.ID
+	w.remember(taken.State.Work.Of())
+	w.Log.Info("taken", "entry", id, "attempt", taken.State.Attempt)
+	cmd := w.do(ctx, taken)
+	ended, err := w.Handler.EndEntry(context.WithoutCancel(ctx), taken, cmd, meta())
+	switch {
+	case errors.Is(err, eventstore.ErrFenced):
+		w.Log.Warn("the entry is another worker's by now: what this one has made of it counts no more", "entry", id)
+	case err != nil:
+		w.Log.Warn("cannot end an entry: it waits again when the session of this worker ends", "entry", id, "error", err)
+	default:
+		w.Log.Info("ended", "entry", id, "status", ended.State.State)
+	}
+}
+
+func meta() eventstore.Meta {
+	return eventstore.Meta{Actor: domain.DaemonActor("compute")}
+}
+
+// knows reports whether a group is one of the last that the worker has worked on: its command
+// may have kept what they need.
+func (w *Worker) knows(g entry.Group) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Contains(w.recent, g)
+}
+
+func (w *Worker) remember(g entry.Group) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recent = append(slices.DeleteFunc(w.recent, func(o entry.Group) bool { return o == g }), g)
+	w.recent = w.recent[max(0, len(w.recent)-groups):]
+}
+
+// do works on an entry and returns what ends it.
+func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry]) compute.Command {
+	e := taken.State
+	again := func(class domain.Class, code domain.Code, uncounted bool, format string, args ...any) compute.Command {
+		return compute.Return{Uncounted: uncounted, Reason: domain.Reason{Class: class, Code: code, Message: text.Line(fmt.Sprintf(format, args...)), Attempt: e.Attempt, Worker: e.Worker}}
+	}
+	claimed, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // what is not this worker's any more is not worked on
+		select {
+		case <-taken.Claim.Lost:
+		case <-taken.Claim.Silent:
+		case <-claimed.Done():
+		}
+		stop()
+	}()
+	dir, err := os.MkdirTemp(w.Dir, string(e.ID)+"-")
+	if err != nil {
+		wait(ctx)
+		return again(domain.ClassSystem, CodeNotKept, true, "the worker cannot make a directory")
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left of it stands in no way
+	inputs, err := w.fetch(claimed, dir, e.Request.Inputs)
+	if err == nil {
+		err = w.Handler.Entries.RunEntry(claimed, taken.Claim, taken.Loaded)
+	}
+	var bad *fetch.Error
+	switch {
+	case claimed.Err() != nil:
+		return again(domain.ClassWait, CodeStopped, true, "the worker was stopped")
+	case errors.As(err, &bad):
+		why := bad.Reason()
+		why.Attempt, why.Worker = e.Attempt, e.Worker
+		return compute.Return{Reason: why}
+	case err != nil:
+		wait(ctx)
+		return again(domain.ClassSystem, CodeNotKept, true, "the inputs could not be kept")
+	}
+	out := filepath.Join(dir, "out")
+	timed, cancel := context.WithTimeout(claimed, w.Timeout)
+	defer cancel()
+	ran, err := execute(timed, command{text: w.Exec, dir: dir, in: inputs, out: out, env: environment(e)})
+	last := lastLine(ran.lines)
+	switch {
+	case claimed.Err() != nil:
+		return again(domain.ClassWait, CodeStopped, true, "the worker was stopped")
+	case timed.Err() != nil:
+		return again(domain.ClassTimeout, CodeTimeout, false, "the command took longer than %s%s", w.Timeout, last)
+	case err != nil:
+		return again(domain.ClassSystem, CodeExitStatus, false, "the command did not run: %v", err)
+	case ran.status == never:
+		c := again(domain.ClassContent, CodeExitStatus, false, "the command ended with exit status %d%s", ran.status, last)
+		return compute.Fail{Reason: c.(compute.Return).Reason}
+	case ran.status != 0:
+		return again(domain.ClassContent, CodeExitStatus, false, "the command ended with exit status %d%s", ran.status, last)
+	}
+	result, size, digest, err := readResult(out)
+	if err != nil {
+		return again(domain.ClassContent, CodeResultInvalid, false, "%v", err)
+	}
+	kept := record.ComputeResult{Entry: e.ID, SHA256: digest, Key: e.Work.Key, Result: result, ExitStatus: ran.status, LastLines: text.Lines(ran.lines), Worker: e.Worker, Attempt: e.Attempt}
+	if err := w.Records.KeepComputeResult(claimed, kept); err != nil {
+		w.Log.Warn("a result cannot be kept: its entry is worked on again", "entry", e.ID, "error", err)
+		wait(ctx)
+		return again(domain.ClassSystem, CodeNotKept, true, "the result could not be kept")
+	}
+	return compute.Complete{Result: entry.Result{ExitStatus: ran.status, SHA256: digest, Size: size}}
+}
+
+// lastLine returns the last line of a text after a colon, "" = it has none.
+func lastLine(lines string) string {
+	lines = strings.TrimSpace(lines)
+	if i := strings.LastIndexByte(lines, '\n'); i >= 0 {
+		lines = lines[i+1:]
+	}
+	if lines == "" {
+		return ""
+	}
+	const most = 500
+	if len(lines) > most {
+		lines = strings.ToValidUTF8(lines[:most], "")
+	}
+	return ": " + text.Line(lines)
+}
+
+// fetch fetches the inputs into files, in their order.
+func (w *Worker) fetch(ctx context.Context, dir string, urls []string) (files []string, err error) {
+	for i, from := range urls {
+		name := filepath.Join(dir, fmt.Sprintf("%03d-%s", i+1, fileName(from)))
+		if err := w.fetchOne(ctx, from, name); err != nil {
+			return nil, err
+		}
+		files = append(files, name)
+	}
+	return files, nil
+}
+
+func (w *Worker) fetchOne(ctx context.Context, from, name string) (err error) {
+	body, _, err := w.Inputs.Get(ctx, from, fetch.GetOptions{})
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, body)
+	return errors.Join(err, f.Close())
+}
+
+// fileName returns the last part of the path of a URL as a plain name.
+func fileName(from string) string {
+	name := "input"
+	if u, err := url.Parse(from); err == nil {
+		name = path.Base(u.Path)
+	}
+	name = strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f && !strings.ContainsRune(`/\'"$&;|<>*?()[]{}`+"`", r) {
+			return r
+		}
+		return '_'
+	}, name)
+	return name[max(0, len(name)-100):]
+}
+
+// readResult reads what a command has written: JSON, or a text, which is kept as a string.
+func readResult(name string) (result json.RawMessage, size int64, digest string, err error) {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, 0, "", errors.New("the command has written no result to {out}")
+	}
+	if err != nil {
+		return nil, 0, "", errors.New("the result cannot be read")
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
+	switch {
+	case err != nil:
+		return nil, 0, "", errors.New("the result cannot be read")
+	case len(data) > maxResult:
+		return nil, 0, "", fmt.Errorf("the result has more than %d bytes: keep it elsewhere, and write where", maxResult)
+	}
+	digest = fmt.Sprintf("%x", sha256.Sum256(data))
+	result = data
+	if !json.Valid(data) {
+		if result, err = json.Marshal(text.Lines(string(data))); err != nil {
+			return nil, 0, "", errors.New("the result is neither JSON nor text")
+		}
+	}
+	if strings.Contains(string(result), `\u0000`) {
+		return nil, 0, "", errors.New("the result has the character U+0000, which cannot be kept")
+	}
+	return result, int64(len(data)), digest, nil
+}
+
+// environment returns what a command knows of its entry. It has nothing else of the worker's
+// environment but where programs and home are.
+func environment(e compute.Entry) []string {
+	env := []string{"ACCESSION_ENTRY=" + string(e.ID), "ACCESSION_DATASET=" + plain(e.Work.Dataset), "ACCESSION_GROUP=" + plain(e.Work.Group), "ACCESSION_KEY=" + plain(e.Work.Key),
+		fmt.Sprintf("ACCESSION_ATTEMPT=%d", e.Attempt)}
+	for _, name := range []string{"PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
+		if value, is := os.LookupEnv(name); is {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// plain returns a text as the value of a variable.
+func plain(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+
+// wait waits a moment, or until ctx ends.
+func wait(ctx context.Context) {
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
+}
