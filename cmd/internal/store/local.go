@@ -16,6 +16,7 @@ import (
 //
 //	files/HH/HASH/SHA256      complete; HH are the first digits of HASH
 //	files/part/HASH.FENCE     what an attempt downloads
+//	files/quarantine/HASH.VERSION
 //
 // A complete file has the digest of its content as its name, so that no attempt that was given
 // up replaces what a later one has brought.
@@ -27,6 +28,7 @@ func (w *Work) Local() Local { return Local{w.root} }
 const (
 	localDir      = "files"
 	localPart     = localDir + "/part"
+	localDamaged  = localDir + "/quarantine"
 	localCrowding = 2 // digits of a hash that have a directory of their own
 )
 
@@ -131,4 +133,21 @@ func (l Local) Contents(hash domain.FileHash) (digests []string, err error) {
 func (l Local) Path(hash domain.FileHash, sha256 string) (string, error) {
 	name, err := localFile(hash, sha256)
 	return filepath.Join(l.root.Name(), filepath.FromSlash(name)), err
+}
+
+// Quarantine puts a damaged content away for a person to look at, and returns where, "" = it is
+// not there. version is that of the file's last event.
+func (l Local) Quarantine(hash domain.FileHash, sha256 string, version int64) (where string, err error) {
+	name, err := localFile(hash, sha256)
+	if err != nil {
+		return "", err
+	}
+	to := fmt.Sprintf("%s/%s.%d", localDamaged, hash, version)
+	if err = l.root.mkdirAll("local/quarantine-directory", localDamaged); err == nil {
+		err = l.root.rename("local/quarantine", name, to)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return filepath.Join(l.root.Name(), filepath.FromSlash(to)), wrap("put away", string(hash), err)
 }

@@ -64,7 +64,17 @@ func TestLocalFiles(t *testing.T) {
 	if all, err := l.Contents(hash); err != nil || !slices.Equal(all, []string{digestOf("two")}) {
 		t.Errorf("%v, %v", all, err)
 	}
-	if left, err := os.ReadDir(filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(where))), "part")); len(left) > 0 {
+	put, err := l.Quarantine(hash, digestOf("two"), 5)
+	if data, failed := os.ReadFile(put); err != nil || failed != nil || string(data) != "two" || !strings.HasSuffix(put, string(hash)+".5") {
+		t.Errorf("%q in %s: %v, %v", data, put, err, failed)
+	}
+	if put, err := l.Quarantine(hash, digestOf("two"), 5); put != "" || err != nil {
+		t.Errorf("again: %q, %v", put, err)
+	}
+	if all, err := l.Contents(hash); err != nil || len(all) > 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	if left, err := os.ReadDir(filepath.Join(filepath.Dir(filepath.Dir(put)), "part")); len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
 	if all, err := w.List(); err != nil || len(all) > 0 {
