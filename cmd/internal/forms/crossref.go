@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
 	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
@@ -152,7 +153,7 @@ func (e *Exchange) deposit(f *form) error {
 	if err := r.Room(ctx, d.Submitter, ""); err != nil {
 		return err
 	}
-	operation.SetRateLimit(e.W.Header(), r.Limit())
+	ratelimit.Set(e.W.Header(), r.Limit())
 	head := &head{}
 	s, err := r.AcceptLate(ctx, d.Payload, io.TeeReader(f.body(), head), func(id string) (app.Deposit, string, error) {
 		if err := f.rest(); err != nil {
@@ -177,7 +178,7 @@ func (e *Exchange) ask(f *form) error {
 	if err := r.RoomForQuery(ctx, e.caller.Name, ""); err != nil {
 		return err
 	}
-	operation.SetRateLimit(e.W.Header(), r.Limit())
+	ratelimit.Set(e.W.Header(), r.Limit())
 	l, err := queries.Read("-", f.body())
 	if err != nil {
 		return err
@@ -229,7 +230,7 @@ func atOnce(e *Exchange) error {
 	if err := r.Room(ctx, d.Submitter, ""); err != nil {
 		return err
 	}
-	operation.SetRateLimit(e.W.Header(), r.Limit())
+	ratelimit.Set(e.W.Header(), r.Limit())
 	at, done, err := r.Spool(ctx, d.Payload, io.TeeReader(f.body(), head), "")
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -108,7 +109,7 @@ func (m *merritt) room(user string) error {
 	if err := r.Room(m.e.R.Context(), user, ""); err != nil {
 		return err
 	}
-	operation.SetRateLimit(m.e.W.Header(), r.Limit())
+	ratelimit.Set(m.e.W.Header(), r.Limit())
 	m.asked = append(m.asked, user)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -45,7 +45,7 @@ func (p *Problem) GetHeaders() http.Header {
 	if p.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(p.retryAfter))
 	}
-	operation.SetRateLimit(h, p.limit)
+	ratelimit.Set(h, p.limit)
 	return h
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/domain/access"
 )
 
 // TestRangeOutsideIsAProblem: it is answered as every other request that fails, and says how
@@ -60,25 +59,6 @@ func TestRangeOutsideIsAProblem(t *testing.T) {
 		if w.Code != c.status || h.Get("Content-Type") != c.kind || h.Get("Content-Range") != c.part || !strings.Contains(w.Body.String(), c.body) ||
 			(h.Get("Content-Disposition") == "") != (c.status == 416) {
 			t.Errorf("%s: %d %v %s", c.asked, w.Code, h, w.Body)
-		}
-	}
-}
-
-// TestRateLimit: a second too few would have the client come back in vain.
-func TestRateLimit(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		limit         access.Limit
-		policy, state string
-	}{
-		{access.Limit{}, "", ""},
-		{access.Limit{Name: "waiting-deposits", Quota: 10_000, Left: 17}, `"waiting-deposits";q=10000`, `"waiting-deposits";r=17`},
-		{access.Limit{Name: "sign-in", Quota: 10, Window: time.Hour, Reset: 59*time.Second + 1}, `"sign-in";q=10;w=3600`, `"sign-in";r=0;t=60`},
-	} {
-		h := http.Header{}
-		SetRateLimit(h, c.limit)
-		if h.Get("RateLimit-Policy") != c.policy || h.Get("RateLimit") != c.state {
-			t.Errorf("%+v: %v", c.limit, h)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -229,7 +230,7 @@ func (m *Match) prepare(op *Operation, c *Call) error {
 
 // describe sets the headers of an answer. With Prefer it waits for the tables first.
 func (a *Answer[O]) describe(ctx context.Context, op *Operation, c *Call, in any) {
-	a.Policy, a.Limit = RateLimit(c.limit)
+	a.Policy, a.Limit = ratelimit.Values(c.limit)
 	var about domain.Aggregate
 	var version int64
 	switch out := any(a.Body).(type) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/texts"
 	"github.com/accession-ingest/accession/domain/text"
 )
 
@@ -53,7 +54,7 @@ func eachText(v reflect.Value, name string, do func(name string, v reflect.Value
 	case reflect.Struct:
 		for f, value := range v.Fields() {
 			if f.IsExported() && f.Type != reflect.TypeFor[time.Time]() {
-				eachText(value, fieldName(name, nameOf(f)), do)
+				eachText(value, texts.Join(name, texts.NameOf(f)), do)
 			}
 		}
 	}

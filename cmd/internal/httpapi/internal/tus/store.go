@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
@@ -25,7 +26,7 @@ func (*store) NewUpload(ctx context.Context, info handler.FileInfo) (handler.Upl
 	if err := x.ended(begins, on, err); err != nil {
 		return nil, err
 	}
-	operation.SetRateLimit(x.answer, limit)
+	ratelimit.Set(x.answer, limit)
 	x.about(u)
 	return &upload{x, u, again}, nil
 }

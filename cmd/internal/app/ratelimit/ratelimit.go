@@ -1,4 +1,5 @@
-package operation
+// Package ratelimit tells callers of their limits, in the headers RateLimit-Policy and RateLimit.
+package ratelimit
 
 import (
 	"net/http"
@@ -8,10 +9,10 @@ import (
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// RateLimit returns the values of the headers RateLimit-Policy and RateLimit about a limit, as
+// Values returns the values of the headers about a limit, as
 // the draft of the IETF has them (draft-ietf-httpapi-ratelimit-headers-10); both are "" if
 // there is no limit.
-func RateLimit(l access.Limit) (policy, state string) {
+func Values(l access.Limit) (policy, state string) {
 	if l.Name == "" {
 		return "", ""
 	}
@@ -26,9 +27,9 @@ func RateLimit(l access.Limit) (policy, state string) {
 	return policy, state
 }
 
-// SetRateLimit sets the headers that [RateLimit] returns.
-func SetRateLimit(h http.Header, l access.Limit) {
-	if policy, state := RateLimit(l); policy != "" {
+// Set sets the headers.
+func Set(h http.Header, l access.Limit) {
+	if policy, state := Values(l); policy != "" {
 		h.Set("RateLimit-Policy", policy)
 		h.Set("RateLimit", state)
 	}
