@@ -19,11 +19,11 @@ import (
 const (
 	CodeNameExcluded     domain.Code = "name_excluded"
 	CodeSizeExcluded     domain.Code = "size_excluded"
-	CodeTooOld           domain.Code = "too_old"
+	CodeOutdated         domain.Code = "too_old"
 	CodeDuplicateContent domain.Code = "duplicate_content"
 	CodeCompanionMissing domain.Code = "companion_missing"
 	CodeFilesMissing     domain.Code = "files_missing"
-	CodeStackIncomplete  domain.Code = "stack_incomplete"
+	CodeStackMissing     domain.Code = "stack_missing"
 )
 
 // File is what the rules know of a file.
@@ -46,7 +46,7 @@ func (f File) There() bool {
 	}
 }
 
-// Facts are what a verdict needs.
+// Facts are what a decision needs.
 type Facts struct {
 	File File
 	Slot domain.SlotState // SlotNone = its group has none
@@ -67,27 +67,27 @@ type Wait struct {
 	For  string      `json:"for"` // as a sentence says it after “it waits for”
 }
 
-// Verdict is what becomes of a file now: it is skipped if there is a reason, waits if it
+// Decision is what becomes of a file now: it is skipped if there is a reason, waits if it
 // waits for anything, and else is ready.
-type Verdict struct {
+type Decision struct {
 	Skip  *domain.Reason
 	Waits []Wait
 }
 
 // Ready reports whether the file may be processed, if its content is valid.
-func (v Verdict) Ready() bool { return v.Skip == nil && len(v.Waits) == 0 }
+func (v Decision) Ready() bool { return v.Skip == nil && len(v.Waits) == 0 }
 
 // Decide returns what becomes of a downloaded file. What leaves it out counts before what
 // it waits for.
-func Decide(r setting.Rules, f Facts) Verdict {
+func Decide(r setting.Rules, f Facts) Decision {
 	if why := excluded(r, f); why != nil {
-		return Verdict{Skip: why}
+		return Decision{Skip: why}
 	}
 	switch f.Slot {
 	case domain.SlotDone, domain.SlotMissed:
-		return Verdict{Skip: &domain.Reason{Class: domain.ClassTimeout, Code: domain.CodeSlotClosed, Message: "its slot is " + string(f.Slot)}}
+		return Decision{Skip: &domain.Reason{Class: domain.ClassTimeout, Code: domain.CodeSlotClosed, Message: "its slot is " + string(f.Slot)}}
 	}
-	return Verdict{Waits: waits(r, f)}
+	return Decision{Waits: waits(r, f)}
 }
 
 // excluded returns why a file is not processed at all.
@@ -104,7 +104,7 @@ func excluded(r setting.Rules, f Facts) *domain.Reason {
 	case r.MaxSize > 0 && f.File.Size > r.MaxSize:
 		return because(CodeSizeExcluded, "it has %d bytes, and its dataset takes files of %d or less", f.File.Size, r.MaxSize)
 	case r.MaxAgeSeconds > 0 && !f.File.Modified.IsZero() && age > time.Duration(r.MaxAgeSeconds)*time.Second:
-		return because(CodeTooOld, "it was modified at %s, and its dataset takes files of the last %s", f.File.Modified, time.Duration(r.MaxAgeSeconds)*time.Second)
+		return because(CodeOutdated, "it was modified at %s, and its dataset takes files of the last %s", f.File.Modified, time.Duration(r.MaxAgeSeconds)*time.Second)
 	case f.Same != nil && !r.KeepDuplicates:
 		return because(CodeDuplicateContent, "it has the content of %s, which was known before", f.Same.Path)
 	}
@@ -142,7 +142,7 @@ func waits(r setting.Rules, f Facts) (all []Wait) {
 		}
 	}
 	if missing > 0 {
-		add(CodeStackIncomplete, "the %d files before it, of which %d are there", r.Stack, r.Stack-missing)
+		add(CodeStackMissing, "the %d files before it, of which %d are there", r.Stack, r.Stack-missing)
 	}
 	return all
 }

@@ -18,8 +18,8 @@ func file(path string, state domain.FileState) eligible.File {
 	return eligible.File{Path: path, Size: 100, State: state, Modified: domain.At(now.Add(-time.Hour))}
 }
 
-// says is a verdict on a line.
-func says(v eligible.Verdict) string {
+// says is a decision on a line.
+func says(v eligible.Decision) string {
 	if v.Skip != nil {
 		return "skip " + string(v.Skip.Code)
 	}
@@ -67,9 +67,9 @@ func TestDecide(t *testing.T) {
 		"two files":               {rules: setting.Rules{MinFiles: 2}, facts: eligible.Facts{Group: []eligible.File{downloaded}}, want: "ready"},
 		"two files, one is there": {rules: setting.Rules{MinFiles: 2}, facts: eligible.Facts{Group: []eligible.File{given}}, want: "waits files_missing"},
 		"stack":                   {rules: setting.Rules{Stack: 1}, facts: eligible.Facts{Before: []eligible.File{downloaded, given}}, want: "ready"},
-		"stack with a hole":       {rules: setting.Rules{Stack: 2}, facts: eligible.Facts{Before: []eligible.File{downloaded, given}}, want: "waits stack_incomplete"},
-		"first of a stack":        {rules: setting.Rules{Stack: 1}, want: "waits stack_incomplete"},
-		"pending, and two more":   {rules: setting.Rules{MinFiles: 2, Stack: 1}, facts: eligible.Facts{Slot: domain.SlotPending}, want: "waits slot_pending files_missing stack_incomplete"},
+		"stack with a hole":       {rules: setting.Rules{Stack: 2}, facts: eligible.Facts{Before: []eligible.File{downloaded, given}}, want: "waits stack_missing"},
+		"first of a stack":        {rules: setting.Rules{Stack: 1}, want: "waits stack_missing"},
+		"pending, and two more":   {rules: setting.Rules{MinFiles: 2, Stack: 1}, facts: eligible.Facts{Slot: domain.SlotPending}, want: "waits slot_pending files_missing stack_missing"},
 		"closed and excluded":     {rules: setting.Rules{MaxSize: 1}, facts: eligible.Facts{Slot: domain.SlotDone}, want: "skip size_excluded"},
 	} {
 		c.facts.Now, c.facts.File = now, file("n/a.fits", domain.FileDownloaded)

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/app/waiting"
+	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -54,7 +54,7 @@ func files() []*Operation {
 			if err != nil || then.IsNow() {
 				return orElse(err, func() (v app.FileView, err error) {
 					if v, err = c.App.File(ctx, domain.FileHash(in.ID)); err == nil {
-						v.Waits, err = waiting.For(ctx, c.App, domain.FileHash(in.ID))
+						v.Waits, err = slots.Waits(ctx, c.App, domain.FileHash(in.ID))
 					}
 					return v, err
 				})

@@ -1,5 +1,5 @@
 // Package slots has the use cases of slots: groups of a dataset with a time window, in which
-// their files may become ready.
+// their files may become ready, and what these wait for.
 package slots
 
 import (

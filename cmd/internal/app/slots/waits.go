@@ -1,5 +1,4 @@
-// Package waiting says what downloaded files without a job wait for.
-package waiting
+package slots
 
 import (
 	"context"
@@ -14,9 +13,9 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// For returns what a file waits for, as the tables have it; none for a file that does not
+// Waits returns what a file waits for, as the tables have it; none for a file that does not
 // wait, or is of a job.
-func For(ctx context.Context, a *app.App, hash domain.FileHash) (waits []query.Wait, err error) {
+func Waits(ctx context.Context, a *app.App, hash domain.FileHash) (waits []query.Wait, err error) {
 	defer app.Explained(&err, "find what "+string(hash)+" waits for")
 	db, err := a.Open.DB(ctx)
 	if err != nil {
