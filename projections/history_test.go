@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -28,6 +29,7 @@ type world struct {
 	files    map[domain.FileHash]domain.File
 	asked    map[domain.QueryID]int64 // versions of queries, as they are projected
 	slotted  map[string]int           // changes of slots, as they are projected
+	worked   map[compute.ID]int64     // versions of entries, as they are projected
 	found    []domain.FileHash        // in the order of their discovery
 	ofBatch  map[domain.BatchID][]domain.JobID
 	open     []domain.BatchID // batches that are not deleted
@@ -63,6 +65,7 @@ func history(t testing.TB, seed uint64, n int) *world {
 	w.deposits(900)
 	w.queries()
 	w.slots()
+	w.entries()
 	w.now = now
 	more := len(w.log) - 1
 	for w.rnd = rnd; len(w.log) < n+more; {

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -190,6 +191,8 @@ func (w world) version(a domain.Aggregate) int64 {
 		return w.asked[domain.QueryID(a.ID)]
 	case domain.KindSlot:
 		return int64(w.slotted[a.ID])
+	case domain.KindEntry:
+		return w.worked[compute.ID(a.ID)]
 	default:
 		return w.settings[a.ID].Version
 	}

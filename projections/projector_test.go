@@ -14,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/slot"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/query"
@@ -80,8 +81,9 @@ func (w *world) projected(db query.DB) (got world) {
 		got.settings = byKey(settings, func(s domain.Setting) string { return s.Aggregate().ID })
 		return err
 	})
+	work, werr := query.Entries(ctx, db, query.EntryFilter{Limit: math.MaxInt32})
 	rows, qerr := query.Queries(ctx, db, query.QueryFilter{Limit: math.MaxInt32})
-	if err := errors.Join(err, qerr); err != nil {
+	if err := errors.Join(err, qerr, werr); err != nil {
 		w.t.Fatal(err)
 	}
 	slots, err := query.Slots(ctx, db, query.SlotFilter{Limit: math.MaxInt32})
@@ -95,6 +97,10 @@ func (w *world) projected(db query.DB) (got world) {
 			w.t.Fatalf("%s is %s after %+v, %v", row.SlotID, row.Status, history, err)
 		}
 		got.slotted[row.SlotID] = len(history)
+	}
+	got.worked = map[compute.ID]int64{}
+	for _, row := range work {
+		got.worked[compute.ID(row.ID)] = row.Version
 	}
 	got.asked = map[domain.QueryID]int64{}
 	for _, row := range rows {
