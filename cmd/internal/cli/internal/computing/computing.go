@@ -52,8 +52,8 @@ func (e Env) submit() *cobra.Command {
 		Use:   "submit",
 		Short: "Request work",
 		Long: `Request work on the files at some URLs, and show its entry. What was requested under the
-same key is not requested again: its entry is shown as it stands, with its result. Without
---key the key is made of dataset, group and inputs.`,
+same key is not requested again: its entry is shown as it stands, with its result.
+Without --key the key is made of dataset, group and inputs.`,
 		Example: "  accession compute submit --dataset tides --group 2026-03 --input https://data.example.org/a.nc --wait\n" +
 			"  accession compute submit --dataset maps --priority 900 --input https://data.example.org/1.tif --key scan/1",
 		Args: cobra.NoArgs,

@@ -36,10 +36,10 @@ ACCESSION_ATTEMPT. The last lines that it writes on its outputs are kept with th
 
 Exit status 0 is success; 65 says that another attempt does not help, and any other that
 it may. After three attempts the work has failed. A command that takes longer than
---timeout is killed, with all that it has started. When the worker dies, another one takes
-its work within seconds, and what it does later counts no more.`,
-		Example: "  accession compute worker --datasets tides,maps --exec 'spectrum {in} > {out}'\n" +
-			"  accession compute worker --exec 'clamscan --no-summary {in} && echo \"{}\" > {out}' --timeout 10m --parallel 4",
+--timeout is killed, with all that it has started. When the worker dies, another one
+takes its work within seconds, and what it does later counts no more.`,
+		Example: "  accession compute worker --datasets tides,maps --exec \"spectrum {in} {out}\"\n" +
+			"  accession compute worker --exec \"/opt/scan/run {in} {out}\" --timeout 10m --parallel 4",
 		Args: cobra.NoArgs,
 	}
 	c.Flags().StringSliceVar(&o.Datasets, "datasets", nil, "only work on these `DATASETS`, separated by commas (default all)")
