@@ -53,7 +53,9 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		"processor ls", "processor show metadata default", "processor show all default", "processor show metadata films", "queue show all", "query ls", "query show qid0000009999", "query report qid0000009999",
 		"drop ls", "intake show", "intake close --message x --reason x --dry-run", "intake open metadata --user eve --reason x --dry-run", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
 		"events ls", "events ls --limit 2", "events ls --job " + job, "events ls --type job.completed,file.*", "events ls --from 3 --to 5", "events ls --actor user/* --since 1h", "events tail",
-		"events tail --batch " + string(batch) + " --from 2", "events ls --batch bid0000009999", "batch show " + string(batch) + " --watch",
+		"events tail --batch " + string(batch) + " --from 2", "replay", "replay --from 2 --to 4 --format csv", "replay --job " + job + " --format jsonl", "replay --batch bid0000009999", "poison ls", "poison show 4711", "poison retry --all",
+		"batch show " + string(batch) + " --at 5", "batch report " + string(batch) + " --at 5", "job show " + job + " --at 9", "file show " + first.file + " --at 12", "file history " + first.file + " --at 12", "report collections --at 12",
+		"events ls --batch bid0000009999", "batch show " + string(batch) + " --watch",
 		"batch ls --older-than 1h", "job ls --since 1h", "object ls --batch " + string(batch) + " --since 1h", "object ls --profile test --older-than 1h", "object ls --batch bid0000009999",
 		"drop ls --profile test --collection test --state refused --older-than 1h", "drop ls --profile sand", "query ls --since 1h --older-than 1m", "audit report --since 2099-01-01",
 		"user ls", "user show dora", "key ls", "bulk ls", "bulk ls --state running --older-than 1h", "bulk show 0198c5f3-7b1e-7c50-a6ff-6f3f5b1f7c21",
@@ -92,7 +94,11 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		in.killedAt(point, args...)
 		in.environ = kept
 	})
-	for _, line := range []string{"serve", "verify", "sweep", "replay", "profile check", "profile check ..", "report batch --format mail --batch " + string(batch)} {
+	mail := "report batch --format mail --batch " + string(batch)
+	if code, out, errs := over("", strings.Fields(mail)...); code != 0 || !strings.Contains(out, "To: <depositor@example.org>") || !strings.Contains(out, string(batch)) {
+		t.Errorf("accession %s: exit code %d\n%s%s", mail, code, out, errs)
+	}
+	for _, line := range []string{"serve", "verify", "sweep", "replay --publish x", "profile check", "profile check .."} {
 		if code, _, errs := over("", strings.Fields(line)...); code != 2 || !strings.Contains(errs, "not over HTTP") {
 			t.Errorf("accession %s: exit code %d\n%s", line, code, errs)
 		}

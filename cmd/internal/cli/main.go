@@ -154,7 +154,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
-		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Using: p.using, Err: p.Err, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(), schema.Command(p.Out, p.anywhere),
+		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Over: p.over, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(), schema.Command(p.Out, p.anywhere),
 			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), directorycli.Dataset(p.directories()), directorycli.Command(p.directories()), slotcli.Command(slotcli.Env{Over: p.over, Show: p.showAs, Group: group}), computecli.Command(computecli.Env{Over: p.over, Show: p.showAs, Group: group, Working: computecli.Working{Run: p.run, Settings: p.settings, Logger: p.logger, Version: Version}}), intakecli.Command(p.intake()), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

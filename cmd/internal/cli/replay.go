@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,15 @@ log's clock.`,
 			}
 			return nil
 		},
-		RunE: p.using(func(ctx context.Context, a *app.App, _ []string) error { return r.run(ctx, p, a) }),
+		RunE: p.over(func(ctx context.Context, d door.Door, _ []string) error {
+			switch {
+			case d.There == nil:
+				return r.run(ctx, p, d.Here)
+			case r.subject != "":
+				return errNotOverHTTP // it publishes to NATS
+			}
+			return p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, door.Selected(ctx, d, r.Selection), r.format) })
+		}),
 	}
 	selectionFlags(c, &r.Selection)
 	flags.Parsed(c, &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
@@ -78,7 +87,7 @@ func (r *replaying) run(ctx context.Context, p *program, a *app.App) error {
 		}
 		return show(p, done, writeRepublished)
 	}
-	err = p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, sel, r.format, read) })
+	err = p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, sel.Events(ctx, read), r.format) })
 	end()
 	return err
 }
@@ -100,7 +109,7 @@ func writeRepublished(w io.Writer, done app.Republished) {
 	fmt.Fprintf(w, "%d events were published below %s; %s\n", done.Events, done.Subject, keeps)
 }
 
-func writeEvents(ctx context.Context, w io.Writer, sel *app.Selected, format string, read func(uint64)) error {
+func writeEvents(ctx context.Context, w io.Writer, events iter.Seq2[app.Event, error], format string) error {
 	out := export.EventWriter(eventLines{w})
 	if format != "table" {
 		var err error
@@ -108,7 +117,7 @@ func writeEvents(ctx context.Context, w io.Writer, sel *app.Selected, format str
 			return err
 		}
 	}
-	for e, err := range sel.Events(ctx, read) {
+	for e, err := range events {
 		if err != nil {
 			return err
 		}
@@ -116,10 +125,7 @@ func writeEvents(ctx context.Context, w io.Writer, sel *app.Selected, format str
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return out.Close()
+	return cmp.Or(ctx.Err(), out.Close())
 }
 
 // eventLines writes events as lines of text.

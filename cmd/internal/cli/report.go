@@ -96,12 +96,9 @@ func (r *reporting) check(p *program) error {
 	return nil
 }
 
-// fetch gets one report from a service over HTTP. Mails are made where the profiles are.
+// fetch gets one report from a service over HTTP.
 func (r *reporting) fetch(ctx context.Context, p *program, there *remote.Server, name string) error {
-	if r.format == export.FormatMail {
-		return errNotOverHTTP
-	}
-	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, Batch: string(r.Batch), Since: r.Since, Until: r.Until, By: r.By, At: at(r.At)}
+	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, From: r.from, To: r.to, Batch: string(r.Batch), Since: r.Since, Until: r.Until, By: r.By, At: at(r.At)}
 	return p.write(r.file, func(w io.Writer) error { return there.Fetch(ctx, "report.show", in, nil, w) })
 }
 

@@ -27,7 +27,7 @@ var oneByOne = map[string]string{
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
 	"drop.start": namedOne, "drop.stop": namedOne, "drop.retry": isFolder, "drop.rm": isFolder,
-	"compute": isEntry, "query": isQuery, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk,
+	"compute": isEntry, "query": isQuery, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk, "poison": "it applies all that is held, or what is held of one thing",
 }
 
 // TestCommandsAreBulkActions: a command of operators may be given to all that a filter selects,

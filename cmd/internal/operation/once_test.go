@@ -39,6 +39,7 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 
 // always are the operations that are the same however often they are requested.
 var always = map[string]string{
+	"poison.retry":  "what is applied is held no more",
 	"session.begin": "each session ends by itself, also one whose token did not arrive",
 	"session.end":   "it ends the session that the request comes with",
 	"user.password": "the same password is set, and a digest of it is not kept",

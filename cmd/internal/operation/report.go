@@ -16,8 +16,10 @@ import (
 // ReportShow chooses a report.
 type ReportShow struct {
 	Name   string    `path:"name" maxLength:"40" example:"failures" doc:"Name of the report"`
-	Format string    `query:"format" enum:"text,html,json,csv,svg,png" default:"json" doc:"Format; svg and png are charts, which some reports have"`
+	Format string    `query:"format" enum:"text,html,json,csv,mail,svg,png" default:"json" doc:"Format; svg and png are charts, which some reports have"`
 	Table  string    `query:"table" maxLength:"60" doc:"With csv: which table; default the first"`
+	From   string    `query:"from" maxLength:"256" doc:"With mail: sender; default that of the profile of the batch"`
+	To     []string  `query:"to" maxItems:"100" doc:"With mail: recipients, separated by commas; default those of the profile of the batch"`
 	Batch  string    `query:"batch" maxLength:"40" doc:"Only of this batch; some reports need one"`
 	Since  time.Time `query:"since" doc:"Only from this time on"`
 	Until  time.Time `query:"until" doc:"Only before this time"`
@@ -27,7 +29,7 @@ type ReportShow struct {
 
 // mediaTypes are those of the formats of reports.
 var mediaTypes = map[string]string{export.FormatText: "text/plain; charset=utf-8", export.FormatHTML: "text/html; charset=utf-8", export.FormatJSON: "application/json",
-	export.FormatCSV: "text/csv; charset=utf-8", export.FormatSVG: "image/svg+xml", export.FormatPNG: "image/png"}
+	export.FormatCSV: "text/csv; charset=utf-8", export.FormatMail: "message/rfc822", export.FormatSVG: "image/svg+xml", export.FormatPNG: "image/png"}
 
 // reportTypes are the media types of reports, without their parameters.
 func reportTypes() (all []string) {
@@ -40,11 +42,15 @@ func reportTypes() (all []string) {
 
 // written returns what sends a report, row by row, and closes it.
 func written(r app.Report, format, table string, made time.Time) send {
+	return writtenAs(r, export.ReportOptions{Format: format, Table: table, Made: made})
+}
+
+func writtenAs(r app.Report, o export.ReportOptions) send {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		defer r.Close()
-		w.Header().Set("Content-Type", mediaTypes[format])
+		w.Header().Set("Content-Type", mediaTypes[o.Format])
 		p := &noted{w: w}
-		return cmp.Or(export.WriteReport(p, r, export.ReportOptions{Format: format, Table: table, Made: made}), p.failed())
+		return cmp.Or(export.WriteReport(p, r, o), p.failed())
 	}
 }
 
@@ -63,6 +69,10 @@ func reports() []*Operation {
 			if err != nil {
 				return nil, err
 			}
+			mail, err := in.mail(ctx, c, batch)
+			if err != nil {
+				return nil, err
+			}
 			r, err := c.App.Report(ctx, in.Name, app.ReportOptions{Range: query.Range{Since: in.Since, Until: in.Until, Batch: batch}, At: then, By: in.By})
 			if err != nil {
 				return nil, err
@@ -73,7 +83,7 @@ func reports() []*Operation {
 					return nil, invalid("%v", err)
 				}
 			}
-			return written(r, in.Format, in.Table, time.Now()), nil
+			return writtenAs(r, mail), nil
 		}),
 	}
 }

@@ -27,7 +27,7 @@ var noRows = map[string]string{
 
 	"app.App.Repair": isMachine, "app.App.Republish": isMachine, "app.App.RestoreLog": isMachine, "app.App.RestoreZooKeeper": isMachine,
 	"app.App.Verify": isMachine, "tables.Compare": isMachine, "tables.DropRebuild": isMachine, "tables.Migrate": isMachine, "tables.Rebuild": isMachine,
-	"tables.Poison": isMachine, "tables.PoisonAt": isMachine, "tables.RetryPoison": isMachine, "drops.Accept": isMachine,
+	"drops.Accept": isMachine,
 
 	"app.App.Watch": isStream, "app.App.Select": isStream,
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,9 +25,8 @@ import (
 
 // Env is what the commands have of the program.
 type Env struct {
-	// Using returns the work of a command that calls the use cases.
-	Using func(do func(ctx context.Context, a *app.App, args []string) error) func(c *cobra.Command, args []string) error
-	Err   io.Writer
+	// Over returns the work of a command that calls the use cases wherever they are.
+	Over func(do func(ctx context.Context, d door.Door, args []string) error) func(c *cobra.Command, args []string) error
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
@@ -56,12 +56,12 @@ func (e Env) ls() *cobra.Command {
 		Long:    "List the events that could not be applied to the tables, and the events that wait\nbehind them, in the order of the log.",
 		Example: "  accession poison ls\n  accession poison ls -o json",
 		Args:    cobra.NoArgs,
-		RunE: e.Using(func(ctx context.Context, a *app.App, _ []string) error {
-			held, count, err := tables.Poison(ctx, a, limit)
+		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
+			page, err := door.Carry[app.Page[tables.PoisonEvent]](ctx, d, "poison.ls", &operation.PoisonList{Limit: limit})
 			if err != nil {
 				return err
 			}
-			return e.Show(app.Page[tables.PoisonEvent]{Items: held, Total: &count.Events}, func(w io.Writer) { list(w, held, count.Events) })
+			return e.Show(page, func(w io.Writer) { list(w, page.Items, *page.Total) })
 		}),
 	}
 	flags.Limit(c, &limit, 100, "events")
@@ -81,9 +81,9 @@ func (e Env) show() *cobra.Command {
 			_, err := parseSeq(args[0])
 			return err
 		},
-		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
+		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
 			seq, _ := parseSeq(args[0]) // checked before
-			held, err := tables.PoisonAt(ctx, a, seq)
+			held, err := door.Carry[tables.PoisonEvent](ctx, d, "poison.show", &operation.PoisonShow{Seq: int64(seq)})
 			if err != nil {
 				return err
 			}
@@ -137,18 +137,14 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			}
 			return nil
 		},
-		RunE: e.Using(func(ctx context.Context, a *app.App, args []string) error {
-			var aggregate domain.Aggregate // zero = all
-			on := "tables"
-			for _, arg := range args {
-				aggregate, _ = domain.ParseAggregate(arg) // checked before
-				on = aggregate.String()
-			}
-			done, err := tables.RetryPoison(ctx, a, aggregate)
-			if door.Noted(ctx, a, e.Err, "poison.retry", on, false, err) != nil {
+		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
+			in := &operation.PoisonRetry{}
+			in.Body.Aggregate = strings.Join(args, "") // one, or none = all
+			page, err := door.Carry[app.Page[tables.PoisonRetried]](ctx, d, "poison.retry", in)
+			if err != nil {
 				return err
 			}
-			page, _ := operation.Whole(done, nil)
+			done := page.Items
 			if err := e.Show(page, func(w io.Writer) {
 				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d tables.PoisonRetried) render.Row {
 					return render.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
