@@ -222,7 +222,7 @@ func Remove(ctx context.Context, a *app.App, id, why string) (app.Changed, error
 		case err != nil:
 			return err
 		case batch != "":
-			return &app.Error{Kind: app.Refused, Err: fmt.Errorf("it became the batch %s", batch), Hint: "the transfer takes it out of the drop folder; `accession batch hold` stops the batch"}
+			return &app.Error{Kind: app.Refused, Err: fmt.Errorf("it became the batch %s", batch), Hint: "the transfer takes it out of the drop folder; `accession batch show " + string(batch) + "` shows the batch"}
 		case a.DryRun:
 			return nil
 		}
