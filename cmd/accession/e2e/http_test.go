@@ -128,6 +128,11 @@ func (d *door) do(r *http.Request, caller string, headers ...string) (a answer) 
 		if err := json.Unmarshal(bytes.TrimSpace(data), &a.Problem); err != nil || a.Status != a.status || a.Code == "" || a.Request == "" {
 			d.in.t.Errorf("%s %s: %d is no problem: %s", r.Method, r.URL.Path, a.status, data)
 		}
+		for _, inner := range []string{d.in.dir, d.in.settings["drop_dir"], d.in.settings["zookeeper"], d.in.settings["nats"], d.in.settings["postgres"]} {
+			if inner != "" && strings.Contains(a.body, inner) {
+				d.in.t.Errorf("%s %s: %d tells of the inside, %s: %s", r.Method, r.URL.Path, a.status, inner, data)
+			}
+		}
 	}
 	return a
 }
