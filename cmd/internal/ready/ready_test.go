@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -108,7 +110,7 @@ func (c contents) Open(_ domain.FileHash, digest string) (*os.File, error) {
 
 func (c contents) Quarantine(_ domain.FileHash, digest string, _ int64) (string, error) {
 	from := filepath.Join(c.f.dir, digest)
-	if _, err := os.Stat(from); err != nil {
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	return from + ".damaged", os.Rename(from, from+".damaged")

@@ -107,7 +107,8 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 			return sum, err
 		}
 		if len(found) < page {
-			return sum, s.sweepSlots(ctx, now, &sum)
+			err := s.sweepSlots(ctx, now, &sum)
+			return sum, err
 		}
 		after = found[len(found)-1].Hash
 	}

@@ -71,7 +71,7 @@ func damaged(b []byte, at int) []byte {
 }
 
 // check checks a content as it is on disk; was is what was downloaded.
-func check(t *testing.T, ctx context.Context, name string, content, was []byte) error {
+func check(ctx context.Context, t *testing.T, name string, content, was []byte) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "content")
 	if err := os.WriteFile(file, content, 0o600); err != nil {
@@ -128,7 +128,7 @@ func TestCheck(t *testing.T) {
 			if was == nil {
 				was = c.content
 			}
-			err := check(t, t.Context(), c.file, c.content, was)
+			err := check(t.Context(), t, c.file, c.content, was)
 			var fault *validate.Fault
 			if got := domain.Code(""); err != nil && !errors.As(err, &fault) || fault != nil && fault.Code != c.want || fault == nil && got != c.want {
 				t.Errorf("%v, want %q", err, c.want)
@@ -142,7 +142,7 @@ func TestCheckEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := check(t, ctx, "a.zip", zipped(t), zipped(t)); !errors.Is(err, context.Canceled) {
+	if err := check(ctx, t, "a.zip", zipped(t), zipped(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
