@@ -256,7 +256,7 @@ func (w *world) directories() {
 		to   domain.SettingValue
 	}{
 		{domain.SettingDataset, "nights", domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps", GroupPattern: "^([0-9]+)"}}},
-		{domain.SettingDiscovery, "nights", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300, NewerThan: w.now.UTC().Truncate(time.Millisecond)}}},
+		{domain.SettingDiscovery, "nights", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300, NewerThan: domain.At(w.now)}}},
 		{domain.SettingDiscovery, "days", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/day/", Dataset: "nights", EverySeconds: 300}}},
 		{domain.SettingDiscovery, "nights", domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300, Paused: true}}},
 		{domain.SettingDiscovery, "days", domain.SettingValue{}},

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/accession-ingest/accession/domain/instant"
 )
 
 // Dataset says what becomes of the files of a dataset.
@@ -33,11 +35,11 @@ type Discovery struct {
 	EverySeconds int64 `json:"every_seconds"`
 	// Pattern is a glob of package path, of the name of a file, or where it has a slash of
 	// its path below the directory; "" = all.
-	Pattern   string    `json:"pattern,omitempty"`
-	Recursive bool      `json:"recursive,omitempty"`
-	NewerThan time.Time `json:"newer_than,omitzero"` // in UTC, zero = all
-	MaxSize   int64     `json:"max_size,omitempty"`  // bytes, 0 = any
-	Paused    bool      `json:"paused,omitempty"`
+	Pattern   string       `json:"pattern,omitempty"`
+	Recursive bool         `json:"recursive,omitempty"`
+	NewerThan instant.Time `json:"newer_than,omitzero"` // in UTC, zero = all
+	MaxSize   int64        `json:"max_size,omitempty"`  // bytes, 0 = any
+	Paused    bool         `json:"paused,omitempty"`
 }
 
 const (
@@ -108,9 +110,6 @@ func (d *Discovery) Check() error {
 	}
 	if d.MaxSize < 0 {
 		faults = append(faults, errors.New("the largest size is negative: 0 means any"))
-	}
-	if d.NewerThan != d.NewerThan.UTC().Truncate(time.Millisecond) {
-		faults = append(faults, errors.New("the time from which files count is not in UTC and whole milliseconds"))
 	}
 	return errors.Join(faults...)
 }

@@ -3,7 +3,6 @@ package setting_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/accession-ingest/accession/domain/setting"
 )
@@ -47,18 +46,17 @@ func TestDiscoveries(t *testing.T) {
 	t.Parallel()
 	good := setting.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300}
 	for text, change := range map[string]func(d *setting.Discovery){
-		"":                         func(*setting.Discovery) {},
-		"of http or https":         func(d *setting.Discovery) { d.URL = "ftp://data.example.org/" },
-		"a user or a password":     func(d *setting.Discovery) { d.URL = "https://ana:secret@data.example.org/" },
-		"a query or a fragment":    func(d *setting.Discovery) { d.URL = "https://data.example.org/?key=secret" },
-		"ends with a slash":        func(d *setting.Discovery) { d.URL = "https://data.example.org/night" },
-		"name of a dataset":        func(d *setting.Discovery) { d.Dataset = "" },
-		"name of a group":          func(d *setting.Discovery) { d.Group = "a b" },
-		"0 seconds between":        func(d *setting.Discovery) { d.EverySeconds = 0 },
-		"9223372036854775807 sec":  func(d *setting.Discovery) { d.EverySeconds = 1<<63 - 1 },
-		"cannot be read":           func(d *setting.Discovery) { d.Pattern = "[a" },
-		"is negative":              func(d *setting.Discovery) { d.MaxSize = -1 },
-		"UTC and whole millisecon": func(d *setting.Discovery) { d.NewerThan = time.Unix(1, 1).UTC() },
+		"":                        func(*setting.Discovery) {},
+		"of http or https":        func(d *setting.Discovery) { d.URL = "ftp://data.example.org/" },
+		"a user or a password":    func(d *setting.Discovery) { d.URL = "https://ana:secret@data.example.org/" },
+		"a query or a fragment":   func(d *setting.Discovery) { d.URL = "https://data.example.org/?key=secret" },
+		"ends with a slash":       func(d *setting.Discovery) { d.URL = "https://data.example.org/night" },
+		"name of a dataset":       func(d *setting.Discovery) { d.Dataset = "" },
+		"name of a group":         func(d *setting.Discovery) { d.Group = "a b" },
+		"0 seconds between":       func(d *setting.Discovery) { d.EverySeconds = 0 },
+		"9223372036854775807 sec": func(d *setting.Discovery) { d.EverySeconds = 1<<63 - 1 },
+		"cannot be read":          func(d *setting.Discovery) { d.Pattern = "[a" },
+		"is negative":             func(d *setting.Discovery) { d.MaxSize = -1 },
 	} {
 		d := good
 		change(&d)

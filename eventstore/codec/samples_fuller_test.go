@@ -253,7 +253,7 @@ func polled() []domain.Recorded {
 	one := domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300}
 	two := one
 	two.Group, two.Pattern, two.Recursive, two.MaxSize, two.Paused = "2026", "*.fits", true, 1<<30, true
-	two.NewerThan = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	two.NewerThan = domain.At(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	return setting(domain.SettingDiscovery, "nights", "they begin", domain.SettingValue{Discovery: &one}, domain.SettingValue{Discovery: &two})
 }
 

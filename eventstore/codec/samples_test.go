@@ -6,9 +6,9 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
-	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/domain/slot"
 )
 
 // samples returns one event of every type, in the order of the registry, with each field

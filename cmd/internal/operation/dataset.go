@@ -149,7 +149,7 @@ func datasetOperations() []*Operation {
 		row(write("discover.add", discoveries+"/{name}/add", "Have an open directory polled for files of a dataset"), func(ctx context.Context, c *Call, in *DiscoveryAdd) (app.Changed, error) {
 			b := in.Body
 			return directories.AddDiscovery(ctx, c.App, in.Name, domain.Discovery{URL: b.URL, Dataset: b.Dataset, Group: b.Group, EverySeconds: b.Every, Pattern: b.Pattern,
-				Recursive: b.Recursive, NewerThan: b.NewerThan, MaxSize: b.MaxSize}, b.Reason)
+				Recursive: b.Recursive, NewerThan: domain.At(b.NewerThan), MaxSize: b.MaxSize}, b.Reason)
 		}),
 		poll("run", "Poll a directory now", directories.RunDiscovery),
 		poll("pause", "Do not poll a directory until it is resumed", directories.PauseDiscovery),

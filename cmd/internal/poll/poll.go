@@ -187,7 +187,7 @@ func (p *Poller) find(ctx context.Context, d directory, before record.Poll) (*di
 	if before.Version == d.version && (before.ETag != "" || !before.Modified.IsZero()) {
 		known = &fetch.Info{ETag: before.ETag, Modified: before.Modified}
 	}
-	rules := discover.Rules{Pattern: d.Pattern, Recursive: d.Recursive, NewerThan: d.NewerThan, MaxSize: d.MaxSize}
+	rules := discover.Rules{Pattern: d.Pattern, Recursive: d.Recursive, NewerThan: d.NewerThan.Time, MaxSize: d.MaxSize}
 	return discover.FindChanged(ctx, p.Client.With(policy), d.URL, rules, discover.Most, known)
 }
 

@@ -78,8 +78,7 @@ func discoveryOf(s query.Setting) Discovery {
 	shown := Discovery{Name: s.Name, URL: d.URL, Dataset: d.Dataset, Group: d.Group, Every: float64(d.EverySeconds), Pattern: d.Pattern, Recursive: d.Recursive,
 		MaxSize: d.MaxSize, Paused: d.Paused, Version: s.Version, By: s.By, When: domain.At(s.When), Why: s.Why}
 	if !d.NewerThan.IsZero() {
-		at := domain.At(d.NewerThan)
-		shown.NewerThan = &at
+		shown.NewerThan = &d.NewerThan
 	}
 	return shown
 }
@@ -143,7 +142,6 @@ func AddDiscovery(ctx context.Context, a *app.App, name string, d domain.Discove
 		d.URL += "/"
 	}
 	d.EverySeconds = cmp.Or(d.EverySeconds, int64(DefaultEvery/time.Second))
-	d.NewerThan = d.NewerThan.UTC().Truncate(time.Millisecond)
 	if _, err := setting(ctx, a, domain.SettingDiscovery, name); err == nil {
 		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("there is a discovery %s already", name), Hint: "give this one another name with --name, or remove that one with `accession discover rm " + name + "`"}
 	} else if !isMissing(err) {

@@ -67,7 +67,7 @@ func TestValuesOfQueueSettings(t *testing.T) {
 		{Kind: domain.SettingUserLimit, Name: "query-a%2Eb", SettingValue: domain.SettingValue{UserLimit: &domain.UserLimit{User: "a.b", Concurrency: &three}}},
 		{Kind: domain.SettingProcessor, Name: "query-films", SettingValue: domain.SettingValue{Processor: &domain.Processor{Queue: "query", Users: []string{"ana"}, Stopped: true}}},
 		{Kind: domain.SettingDataset, Name: "nights", SettingValue: domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps", ByVersion: true}}},
-		{Kind: domain.SettingDiscovery, Name: "nights", SettingValue: domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/", Dataset: "nights", EverySeconds: 60, NewerThan: time.UnixMilli(1).UTC()}}},
+		{Kind: domain.SettingDiscovery, Name: "nights", SettingValue: domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/", Dataset: "nights", EverySeconds: 60, NewerThan: domain.At(time.UnixMilli(1))}}},
 		{Kind: domain.SettingProfile, Name: "maps", SettingValue: domain.SettingValue{Profile: &domain.Profile{Version: strings.Repeat("0", 12), SHA256: strings.Repeat("0", 64)}}},
 	} {
 		nodes := root.SettingNodes(s)
