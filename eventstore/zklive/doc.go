@@ -24,6 +24,5 @@
 //	/workers/ID   /leaders/NAME   /ids/{bid,jid}   /space/JID   /objects/SS/KEY-JID
 //	/hosts/SHA256-N   /hosts/submitter-SHA256-N
 //	/locks/collections/NAME   /locks/queue/NAME   /config/versions/NAME   /config/profiles/NAME
-//	/config/datasets/NAME   /config/discoveries/NAME
-//	/config/{epoch,shards,format,high-water,restoring,restoring-log}
+//	/config/{datasets,discoveries}/NAME   /config/{epoch,shards,format,high-water,restoring,restoring-log}
 package zklive

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/mails"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
@@ -110,7 +111,7 @@ func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string
 	}
 	defer report.Close()
 	if r.format == export.FormatMail && r.from == "" {
-		if r.from, r.to, err = operation.MailAddresses(ctx, a, r.Batch); err != nil {
+		if r.from, r.to, err = mails.Addresses(ctx, a, r.Batch); err != nil {
 			return err
 		}
 	}

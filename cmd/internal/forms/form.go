@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 )
 
 // Bounds of a form, besides its file.
@@ -56,7 +56,7 @@ func (e *Exchange) open(f *form) (*form, error) {
 	}
 	f.fields = map[string]string{}
 	deadline := http.NewResponseController(e.W).SetReadDeadline
-	f.budget = &budget{body: operation.Patient(e.R.Body, deadline), left: maxAround}
+	f.budget = &budget{body: drops.Patient(e.R.Body, deadline), left: maxAround}
 	f.end = "--" + params["boundary"] + "--"
 	f.parts = multipart.NewReader(f.budget, params["boundary"])
 	if err := f.query(e.R.URL.RawQuery); err != nil {

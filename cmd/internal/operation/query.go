@@ -24,7 +24,7 @@ type List struct{ body io.Reader }
 
 // Resolve implements huma.Resolver: the body is read as it arrives.
 func (l *List) Resolve(ctx huma.Context) []error {
-	l.body = Patient(ctx.BodyReader(), ctx.SetReadDeadline)
+	l.body = drops.Patient(ctx.BodyReader(), ctx.SetReadDeadline)
 	return nil
 }
 

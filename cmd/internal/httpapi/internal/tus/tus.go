@@ -109,7 +109,7 @@ func (s *Server) handle(tusd *handler.UnroutedHandler, route Route, do http.Hand
 		x.ctx = r.Context()
 		if route != options {
 			x.call = s.Begin(x.ctx, route.Operation())
-			x.body = operation.Patient(r.Body, http.NewResponseController(w).SetReadDeadline)
+			x.body = drops.Patient(r.Body, http.NewResponseController(w).SetReadDeadline)
 			r.Body = body{x, r.Body}
 		}
 		if err := drops.CheckUpload(id); err != nil && strings.HasSuffix(route.Path, "{id}") {
