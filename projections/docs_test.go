@@ -73,6 +73,7 @@ func installation(t *testing.T) *world {
 	w.deposits(6)
 	w.queries()
 	w.entries()
+	w.slots()
 	return w
 }
 

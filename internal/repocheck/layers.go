@@ -32,10 +32,6 @@ var (
 // new one gets its row first.
 var Layers = []Layer{
 	{
-		// A leaf of the rules.
-		Packages: []string{"domain/instant"},
-		Why:      "Package domain has as many lines as a package may have.",
-	}, {
 		// The rules of the workflow. Pure; see purity.go for the rest.
 		Packages: domain,
 		May:      domain,

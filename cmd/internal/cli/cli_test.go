@@ -97,7 +97,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"file requeue 42", 2, []string{`"42" is not a file's hash: want 64`}},
 		{"file skip " + sampleHash, 2, []string{"leaving a file out needs a reason", "hint: say why with --reason"}},
 		{"file skip --reason unwanted " + sampleHash, 5, []string{"accession: nats: "}},
-		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector, sweeper, transfer, auditor, types`}},
+		{"serve --roles cook", 2, []string{`there is no role "cook": choose all, daemons, relay, projector, sweeper, transfer, discover, download, ready, auditor, types`}},
 		{"--set nonsense config check", 2, []string{"nonsense (flag --set): it has no ="}},
 		{"--set outbox_shards=0 --log-level loud config check", 2, []string{"faults in the settings: 2", "outbox_shards (flag)", "log_level (flag)", "hint: `accession config print`"}},
 		{"--set outbox_shards=0 batch ls", 2, []string{"outbox_shards (flag): 0 is out of bounds"}},

@@ -163,8 +163,12 @@ var queues = []Mutant{{
 	Package: e2e, Test: "TestVerifyRepairsEveryQuery",
 }, {
 	Name: "the number of the next query, in a tree that looks empty", Why: "no process opens a tree that has only queries", Was: true,
-	At: "eventstore/zklive/recovery (*Restorer).Untouched", Do: []Op{Expr(`[]string{r.root.IDs("query"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`, `[]string{r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`)},
+	At: "eventstore/zklive/recovery (*Restorer).Untouched", Do: []Op{Expr(`[]string{r.root.IDs("query"), r.root.IDs("entry"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`, `[]string{r.root.IDs("entry"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`)},
 	Package: zklive, Test: "TestFreshTreeIsAskedFor/a_query",
+}, {
+	Name: "the number of the next entry, in a tree that looks empty", Why: "no process opens a tree that has only entries of the compute queue", Was: true,
+	At: "eventstore/zklive/recovery (*Restorer).Untouched", Do: []Op{Expr(`[]string{r.root.IDs("query"), r.root.IDs("entry"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`, `[]string{r.root.IDs("query"), r.root.Epoch(), r.root.IDs("jid"), r.root.IDs("bid")}`)},
+	Package: zklive, Test: "TestFreshTreeIsAskedFor/an_entry",
 }, {
 	Name: "the end of a ring's patience", Why: "a damaged entry of one user stops the queue for all, and nothing says so", Was: true,
 	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Always("maxRefused")},
