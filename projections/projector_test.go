@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/query"

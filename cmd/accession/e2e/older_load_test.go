@@ -320,6 +320,7 @@ func (l *loaded) whole(newest string) {
 func (l *loaded) again(v app.BatchReportView) (domain.BatchID, app.BatchReportView) {
 	l.t.Helper()
 	id := domain.BatchID(v.BatchID)
+	l.shown() // the version of the job is the one that failed
 	report, err := l.app.BatchReport(l.t.Context(), id, 10)
 	l.must(err)
 	has := func(s stack.Server) bool { return slices.Contains(l.which, s) }
@@ -338,6 +339,7 @@ func (l *loaded) again(v app.BatchReportView) (domain.BatchID, app.BatchReportVi
 	l.first("", func(r domain.Recorded) bool { // the batch is reported already
 		return r.Aggregate.ID == why.JobID && r.Version > report.Jobs[0].Version && (r.Type == domain.EventJobCompleted || r.Type == domain.EventJobFailed)
 	})
+	l.shown()
 	return id, l.rest(id)
 }
 

@@ -52,7 +52,7 @@ func (d *openDirectory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer d.mu.Unlock()
 	d.listed++
-	tag := fmt.Sprintf("%q", fmt.Sprint(strings.Join(d.files, "|")))
+	tag := fmt.Sprintf("%q", strings.Join(d.files, "|"))
 	switch {
 	case d.busy > 0:
 		w.Header().Set("Retry-After", fmt.Sprint(d.busy))

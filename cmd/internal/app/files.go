@@ -146,7 +146,7 @@ func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash,
 	c = Changed{Subject: hash.Aggregate().String(), From: string(before.State), DryRun: a.DryRun}
 	if a.DryRun {
 		dec, err := domain.DecideFile(before, cmd)
-		if err = cmp.Or(a.Meta().Outdated(before.Version), err); err != nil {
+		if err := cmp.Or(a.Meta().Outdated(before.Version), err); err != nil {
 			return Changed{}, err
 		}
 		m, _ := domain.MoveOfFile(dec.Events[len(dec.Events)-1].Data)

@@ -64,6 +64,9 @@ func ShowDataset(ctx context.Context, a *app.App, name string) (d Dataset, err e
 // AddDataset makes a dataset in the collection of a profile.
 func AddDataset(ctx context.Context, a *app.App, name string, e DatasetEdit, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "add dataset "+name)
+	if err := reasoned(domain.SettingDataset, why); err != nil {
+		return c, err
+	}
 	if _, err := setting(ctx, a, domain.SettingDataset, name); err == nil {
 		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("there is a dataset %s already", name), Hint: "`accession dataset set " + name + "` changes it"}
 	} else if !isMissing(err) {
@@ -82,6 +85,9 @@ func AddDataset(ctx context.Context, a *app.App, name string, e DatasetEdit, why
 // SetDataset changes a dataset. Its collection stays, and how its files are told apart.
 func SetDataset(ctx context.Context, a *app.App, name string, e DatasetEdit, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "set dataset "+name)
+	if err := reasoned(domain.SettingDataset, why); err != nil {
+		return c, err
+	}
 	is, err := setting(ctx, a, domain.SettingDataset, name)
 	if err != nil {
 		return c, err
@@ -180,11 +186,16 @@ func shownSetting(ctx context.Context, a *app.App, kind domain.HoldKind, name st
 	return s, nil
 }
 
+// reasoned returns an error if no reason is given for a change.
+func reasoned(kind domain.HoldKind, why string) error {
+	if strings.TrimSpace(why) == "" {
+		return &app.Error{Kind: app.Invalid, Err: fmt.Errorf("a change of a %s needs a reason", kind), Hint: "say why with --reason; it stays in the history"}
+	}
+	return nil
+}
+
 // change sets a setting as a whole; an empty value removes it.
 func change(ctx context.Context, a *app.App, kind domain.HoldKind, name, why string, to domain.SettingValue, effects ...string) (c app.Changed, err error) {
-	if strings.TrimSpace(why) == "" {
-		return c, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("a change of a %s needs a reason", kind), Hint: "say why with --reason; it stays in the history"}
-	}
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err

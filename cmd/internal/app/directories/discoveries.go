@@ -138,6 +138,9 @@ const DefaultEvery = 5 * time.Minute
 // AddDiscovery has a directory polled from now on.
 func AddDiscovery(ctx context.Context, a *app.App, name string, d domain.Discovery, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "add discovery "+name)
+	if err := reasoned(domain.SettingDiscovery, why); err != nil {
+		return c, err
+	}
 	if !strings.HasSuffix(d.URL, "/") && !strings.ContainsAny(d.URL, "?#") {
 		d.URL += "/"
 	}
@@ -166,6 +169,9 @@ func ResumeDiscovery(ctx context.Context, a *app.App, name, why string) (app.Cha
 
 func pause(ctx context.Context, a *app.App, verb, name, why string, paused bool) (c app.Changed, err error) {
 	defer app.Explained(&err, verb+" discovery "+name)
+	if err := reasoned(domain.SettingDiscovery, why); err != nil {
+		return c, err
+	}
 	is, err := setting(ctx, a, domain.SettingDiscovery, name)
 	if err != nil {
 		return c, err
@@ -182,6 +188,9 @@ func pause(ctx context.Context, a *app.App, verb, name, why string, paused bool)
 // RmDiscovery ends that a directory is polled.
 func RmDiscovery(ctx context.Context, a *app.App, name, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "remove discovery "+name)
+	if err := reasoned(domain.SettingDiscovery, why); err != nil {
+		return c, err
+	}
 	if _, err := setting(ctx, a, domain.SettingDiscovery, name); err != nil {
 		return c, err
 	}

@@ -36,4 +36,3 @@ func Addresses(ctx context.Context, a *app.App, id domain.BatchID) (from string,
 	}
 	return p.Notify.From, p.Notify.To, err
 }
-
