@@ -25,7 +25,8 @@ const (
 // notOverHTTP are the commands that ask no service, with the reason; with flags, one that does
 // so only with them.
 var notOverHTTP = map[string]string{
-	"serve": isServers, "sweep": "it is the sweeper of serve, once, which every installation runs", "migrate": isServers, "rebuild": isServers, "diff": isServers, "verify": isServers,
+	"compute worker": "it runs a command on this machine, under a session with ZooKeeper",
+	"serve":          isServers, "sweep": "it is the sweeper of serve, once, which every installation runs", "migrate": isServers, "rebuild": isServers, "diff": isServers, "verify": isServers,
 	"restore zookeeper": isServers, "restore log": isServers, "stack": isServers, "stack exec": isCommand, "demo": isServers,
 	"replay --publish x": isPublish, "profile check": isFiles, "submit --drop --profile maps a.tif": "it puts a file into the drop folder of the machine; without --drop it is sent",
 	"queue simulate": isFiles,

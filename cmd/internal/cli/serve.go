@@ -28,6 +28,9 @@ installation, each in the given roles:
   auditor    reads all stored objects from time to time, at a bounded rate, and
              compares them with the log and the inventory
   transfer   makes batches of the deposits in the drop folder
+  discover   polls open directories for files
+  download   fetches the files of open directories
+  ready      lets downloaded files become READY, or skips them
   types      copies events to a stream by type (not part of all)
   http       answers people and programs at listen_http (not part of all)
 

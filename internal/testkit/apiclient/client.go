@@ -776,7 +776,7 @@ type EventFollowParams struct {
 	// Collection Only of this collection
 	Collection *string `form:"collection,omitempty" json:"collection,omitempty"`
 
-	// Kind Only of these kinds: batch, job, file, query or setting; separated by commas
+	// Kind Only of these kinds: batch, job, file, query, setting or slot; separated by commas
 	Kind *[]string `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Type Only of these types, such as job.failed; separated by commas

@@ -35,11 +35,11 @@ func (e Env) addDataset() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Make a dataset",
-		Long: `Make a dataset in the collection of a profile. With --group-pattern a file belongs to the
-group that the first parentheses of the regular expression match in its path; else to that
-of discover add. With --by-version a file whose size or time changes at its source is a
-new file; without it that is noted as a change of the file. With --rules only some files
-are processed, or they wait for others; docs/files.md has an example.`,
+		Long: `Make a dataset in the collection of a profile. With --group-pattern a file belongs to
+the group that the first parentheses of the regular expression match in its path; else
+to that of discover add. With --by-version a file whose size or time changes at its
+source is a new file; without it that is noted as a change of the file. With --rules
+only some files are processed, or they wait for others; docs/files.md has an example.`,
 		Example: "  accession dataset add nights --profile maps --group-pattern '^([0-9]{8})_' --reason \"the survey begins\"",
 		Args:    named("dataset"),
 	}

@@ -167,7 +167,7 @@ func (e Env) run() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "run NAME",
 		Short:   "Poll an open directory now",
-		Long:    "Have an open directory polled now, by the process with the role discover that polls. It is\nread as a whole, whatever its server says of changes.",
+		Long:    "Have an open directory polled now, by the process with the role discover that polls. It\nis read as a whole, whatever its server says of changes.",
 		Example: "  accession discover run nights",
 		Args:    named("discovery"),
 	}

@@ -35,10 +35,11 @@ func Command(e Env) *cobra.Command {
 	return e.Group(&cobra.Command{
 		Use:   "slot",
 		Short: "List, add, open and close slots of datasets",
-		Long: `A slot is a group of a dataset with a time window. Before the window its files wait when
-they are DOWNLOADED (PENDING); within it they may become READY (ACTIVE); after it those
-that are not READY are skipped (DONE, or MISSED if no file has arrived). The sweeper opens
-and ends slots by the clock of the log. A file whose group has no slot waits for none.`,
+		Long: `A slot is a group of a dataset with a time window. Before the window its files wait
+when they are DOWNLOADED (PENDING); within it they may become READY (ACTIVE); after it
+those that are not READY are skipped (DONE, or MISSED if no file has arrived). The
+sweeper opens and ends slots by the clock of the log. A file whose group has no slot
+waits for none.`,
 		Example: "  accession slot add nights 20261127 --from 2026-11-27T18:00Z --to 2026-11-28T09:00Z\n  accession slot ls --dataset nights",
 	}, e.add(), e.open(), e.close(), e.ls(), e.show())
 }
