@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestFilesOfADirectoryBecomeReady: the files of an open directory wait for their slot and for
+// their companion, and are READY when both are there; what comes after the end of its slot is
+// skipped, and an operator may take that back.
+func TestFilesOfADirectoryBecomeReady(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "20261120_a.dat 20-Nov-2026 09:05 32", "20261119_c.dat 20-Nov-2026 09:05 32")
+	in := newInstallation(t, "ready_interval=100ms")
+	p := newPolled(t, in, dir)
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	in.must(os.WriteFile(rules, []byte(`{"companions":[{"of":"*_a.dat","needs":"{stem}.hdr"}]}`), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "each image has its description"})
+	in.says(0, words("slot add nights 20261120 --from 2126-01-01T00:00Z --to 2126-01-02T00:00Z"), "PENDING")
+	in.says(0, words("slot add nights 20261119 --from 2126-01-01T00:00Z --to 2126-01-02T00:00Z"), "PENDING")
+	in.says(0, words("slot close nights 20261119 --reason clouds"), "MISSED")
+	p.serveInProcess(run.RoleDownload, run.RoleReady)
+	p.polled()
+
+	p.reaches("20261119_c.dat", domain.FileSkipped)
+	p.went("20261119_c.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "SKIPPED:slot_closed")
+	p.reaches("20261120_a.dat", domain.FileDownloaded)
+	in.shown()
+	in.says(0, []string{"file", "show", string(dir.hash("20261120_a.dat"))}, "waits for", "its slot")
+	in.says(0, words("slot open nights 20261120 --reason early"), "ACTIVE")
+	in.shown()
+	in.says(0, []string{"file", "show", string(dir.hash("20261120_a.dat"))}, "waits for", "20261120_a.hdr")
+
+	dir.set(func() { dir.files = append(dir.files, "20261120_a.hdr 20-Nov-2026 09:06 32") })
+	p.asked()
+	p.reaches("20261120_a.hdr", domain.FileReady)
+	p.reaches("20261120_a.dat", domain.FileReady)
+	p.went("20261120_a.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY")
+
+	in.says(0, words("slot open nights 20261119 --to 2126-01-02T00:00Z --reason found"), "ACTIVE")
+	in.says(0, []string{"file", "requeue", string(dir.hash("20261119_c.dat")), "--reason", "found"})
+	p.reaches("20261119_c.dat", domain.FileReady)
+	in.shown()
+	in.says(0, words("slot ls --dataset nights"), "20261119", "20261120")
+	in.says(0, words("verify"))
+}
