@@ -64,7 +64,7 @@ help: ## list the targets (this text)
 setup: ## install what the demo needs: headless Java, ZooKeeper's jar, PostgreSQL
 	@deploy/setup/install.sh
 
-demo: setup build ## a deposit walks all the way through, and two depositors are served in turn, on private servers
+demo: setup build ## deposits walk all the way through, two depositors are served in turn, an open directory is polled, on private servers
 	@$(BIN) demo
 
 build: ## build bin/accession, static, without cgo

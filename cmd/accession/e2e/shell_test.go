@@ -204,7 +204,7 @@ func TestDemo(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("run %d: exit code %d\n%s%s", n, code, out, errs)
 		}
-		for _, want := range []string{"as intended", "6 listed = 5 completed + 1 failed + 0 held", "failed_again", "12 deposits of archive", "queue board metadata", "turn", "/postgres.url)", "everything went as intended"} {
+		for _, want := range []string{"as intended", "6 listed = 5 completed + 1 failed + 0 held", "failed_again", "12 deposits of archive", "queue board metadata", "turn", "waits for its companion image-2.txt", "image-2.img  READY", "/postgres.url)", "everything went as intended"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("run %d does not say %q:\n%s", n, want, out)
 			}

@@ -69,9 +69,10 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(err, d.stop())
 }
 
-// run submits three deposits and follows them to their ends; then it lets two depositors wait.
+// run submits three deposits and follows them to their ends; then it lets two depositors wait, and has an
+// open directory polled.
 func (d *demo) run(ctx context.Context) error {
-	base, err := d.serveSamples()
+	base, err := d.serve(samples.Handler())
 	if err != nil {
 		return err
 	}
@@ -116,6 +117,9 @@ func (d *demo) run(ctx context.Context) error {
 		}
 	}
 	if err := d.turns(ctx, base); err != nil {
+		return err
+	}
+	if err := d.directory(ctx); err != nil {
 		return err
 	}
 	return d.reports(ctx, batches)

@@ -22,7 +22,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/deploy/profiles"
-	"github.com/accession-ingest/accession/deploy/samples"
 )
 
 // demoDir is where a demonstration keeps its data, unless one runs there.
@@ -116,7 +115,7 @@ func (d *demo) configure() (err error) {
 	settings := map[string]string{
 		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
 		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB", "listen_ops": config.Off,
-		"listen_http": "127.0.0.1:0",
+		"listen_http": "127.0.0.1:0", "ready_interval": "200ms",
 	}
 	d.settings = filepath.Join(d.stack.Dir(), "accession.yaml")
 	if err := writeSettings(d.settings, settings); err != nil {
@@ -160,14 +159,13 @@ func (d *demo) startService(ctx context.Context) error {
 	}
 }
 
-// serveSamples serves the sample deposits as a depositor's web server would, and
-// returns its URL.
-func (d *demo) serveSamples() (string, error) {
+// serve serves a handler on this machine, and returns its URL.
+func (d *demo) serve(h http.Handler) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
-	server := &http.Server{Handler: samples.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = server.Serve(listener) }()
 	d.closing = append(d.closing, func() error { err := server.Close(); <-ended; return err })
