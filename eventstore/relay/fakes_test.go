@@ -137,6 +137,7 @@ type scriptOutbox struct {
 	mu      sync.Mutex
 	items   [][]eventstore.Item
 	mark    []eventstore.Mark
+	told    int           // how often the mark was moved, or told to be where it was
 	changed chan struct{} // closed at every change
 	faults  faults
 }
@@ -226,6 +227,7 @@ func (o *scriptOutbox) MoveMark(ctx context.Context, shard int, upTo eventstore.
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.told++
 	if o.mark[shard].Before(upTo.Offset) {
 		o.mark[shard] = upTo
 	}

@@ -95,6 +95,18 @@ func (s *scene) wantLog(ids ...string) {
 	}
 }
 
+// What a leader has sent that died is removed by the next one, also if nothing more happens.
+// Shows: P8
+func TestRelayTellsOfTheMarkItFinds(t *testing.T) {
+	play(t, 1, func(s *scene) {
+		s.start()
+		pass(time.Minute)
+		if s.outbox.told != 1 {
+			t.Errorf("the outbox was told %d times of the mark", s.outbox.told)
+		}
+	})
+}
+
 // Shows: P3 C3
 func TestRelayCarriesInOrder(t *testing.T) {
 	play(t, 1, func(s *scene) {

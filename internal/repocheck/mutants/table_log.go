@@ -14,6 +14,10 @@ var outbox = []Mutant{{
 	At: "eventstore/relay (*shard).advance", Do: []Op{Drop("Version")},
 	Package: relay, Test: "TestRelayHoldsAGapAlone",
 }, {
+	Name: "what a dead leader had sent", Why: "the last events before a leader died stay in the tree until there are others", Was: true,
+	At: "eventstore/relay (*shard).prepare", Do: []Op{Expr("s.relay.Outbox.MoveMark(ctx, s.n, mark)", "error(nil)")},
+	Package: relay, Test: "TestRelayTellsOfTheMarkItFinds",
+}, {
 	Name: "a gap in the relay hints", Why: "the event of another process is skipped",
 	At: "eventstore/zklive (*relayHints).next", Do: []Op{Never("there"), Before("if at.Seq > after.Seq+100 {\n\tbreak\n}\nif !there {\n\tcontinue\n}", "append")},
 	Package: zklive, Test: "TestRelayHints/one_lost",
