@@ -21,7 +21,7 @@ func DecideHold(s Setting, h *Hold, why string) (Decision, error) {
 		} else {
 			state = "already " + state
 		}
-		return s.refuse(CodeNoChange, string(s.Kind)+" "+s.Name+" is "+state)
+		return Decision{}, &Refused{Aggregate: s.Aggregate(), State: state, Code: CodeNoChange, Message: string(s.Kind) + " " + s.Name + " is " + state}
 	}
 	to := s
 	to.Hold = h

@@ -77,6 +77,8 @@ var scenes = []pointScene{
 	{"record/listing/...", polls},
 	{"download/...", polls},
 	{"store/local/...", polls},
+	{"zklive/entry/...", computes},
+	{"record/compute-result/...", computes},
 	{"record/audit/...", audits},
 	{"record/corrupt/...", audits},
 }

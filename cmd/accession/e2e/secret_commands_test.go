@@ -18,8 +18,8 @@ import (
 )
 
 // notRun are the commands that start servers of their own, or a service, whose log is
-// looked at elsewhere.
-var notRun = []string{"accession demo", "accession stack", "accession stack exec", "accession serve"}
+// looked at elsewhere, or work until they are stopped.
+var notRun = []string{"accession demo", "accession stack", "accession stack exec", "accession serve", "accession compute worker"}
 
 // reading ends the names of commands that only read: they run before the others.
 var reading = []string{"ls", "show", "report", "tail", "history", "print", "check", "status", "verify", "diff", "replay", "files", "get", "export", "board", "version", "simulate", "sweep"}
@@ -123,7 +123,7 @@ func (in *installation) commandsAreSilent(signed string) {
 	reads, changes := []example{}, []example{}
 	for _, e := range examples(in.t, strings.NewReplacer(there...)) {
 		switch {
-		case slices.Contains(notRun, e.of):
+		case slices.Contains(notRun, e.of) || e.of == "accession compute submit" && slices.Contains(e.args, "--wait"): // there is no worker
 		case slices.Contains(reading, e.of[strings.LastIndexByte(e.of, ' ')+1:]):
 			reads = append(reads, e)
 		default:
