@@ -21,7 +21,7 @@ func TestDependencies(t *testing.T) {
 	slices.Sort(got)
 	const own = "github.com/accession-ingest/accession/"
 	want := []string{
-		own + "domain", own + "domain/asked", own + "domain/fair", own + "domain/setting", own + "domain/text", own + "eventstore/codec", own + "eventstore/follow", own + "eventstore/internal/recent",
+		own + "domain", own + "domain/asked", own + "domain/entry", own + "domain/fair", own + "domain/instant", own + "domain/setting", own + "domain/text", own + "eventstore/codec", own + "eventstore/follow", own + "eventstore/internal/recent",
 		"github.com/klauspost/compress", "github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/nats-io/nuid", // the client and what it needs
 		"golang.org/x/crypto", "golang.org/x/sys",
 	}

@@ -101,6 +101,8 @@ func TestRelayTellsOfTheMarkItFinds(t *testing.T) {
 	play(t, 1, func(s *scene) {
 		s.start()
 		pass(time.Minute)
+		s.outbox.mu.Lock()
+		defer s.outbox.mu.Unlock()
 		if s.outbox.told != 1 {
 			t.Errorf("the outbox was told %d times of the mark", s.outbox.told)
 		}

@@ -297,7 +297,7 @@ func testLogEveryType(t *testing.T, l eventstore.Log) {
 	k := logKit{t, l}
 	ids := map[domain.Kind]domain.Aggregate{domain.KindBatch: domain.NewBatchID(1).Aggregate(), domain.KindJob: domain.NewJobID(1).Aggregate(),
 		domain.KindFile: {Kind: domain.KindFile, ID: "ab12"}, domain.KindSetting: domain.SettingAggregate(domain.HoldCollection, "Maps_2.old"),
-		domain.KindQuery: domain.NewQueryID(1).Aggregate(), domain.KindSlot: {Kind: domain.KindSlot, ID: "goes:121"}}
+		domain.KindQuery: domain.NewQueryID(1).Aggregate(), domain.KindSlot: {Kind: domain.KindSlot, ID: "goes:121"}, domain.KindEntry: {Kind: domain.KindEntry, ID: "eid0000000001"}}
 	version := map[domain.Kind]int64{}
 	last := map[domain.Kind]uint64{}
 	for _, d := range domain.Registry {

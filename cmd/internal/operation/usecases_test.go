@@ -22,7 +22,7 @@ const (
 
 // noRows are the use cases that are no row of the table, with the reason.
 var noRows = map[string]string{
-	"app.App.Meta": isPart, "app.App.CommandID": isPart, "app.App.WaitProjected": isPart, "queues.Resume": isPart, "profiles.LastChange": isPart,
+	"app.App.ReadProfiles": isPart, "app.App.Meta": isPart, "app.App.CommandID": isPart, "app.App.WaitProjected": isPart, "queues.Resume": isPart, "profiles.LastChange": isPart,
 	"objects.Here": isPart, "people.People.Caller": isPart, "app.App.ResumeQueue": isPart,
 
 	"app.App.Repair": isMachine, "app.App.Republish": isMachine, "app.App.RestoreLog": isMachine, "app.App.RestoreZooKeeper": isMachine,

@@ -155,9 +155,9 @@ func TestBrokenConnections(t *testing.T) {
 func TestServiceAway(t *testing.T) {
 	t.Parallel()
 	s, client := serve(t, func(_ int, w http.ResponseWriter) { breakOff(w, "") })
-	in := &operation.NewUser{}
-	in.Body.Name = "canary"
-	_, err := Ask[struct{}](t.Context(), client, "user.add", in)
+	in := &operation.UserPassword{}
+	in.Name, in.Body.Password = "ana", "canary"
+	_, err := Ask[struct{}](t.Context(), client, "user.password", in)
 	known, ok := errors.AsType[*app.Error](err)
 	if !ok || known.Kind != app.Unavailable || known.Hint == "" || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "/v1/") {
 		t.Errorf("%v", err)
