@@ -54,6 +54,7 @@ select coalesce(
     (select j.version from accession.job j where @kind::text = 'job' and j.id = @id),
     (select f.version from accession.file f where @kind::text = 'file' and f.raw_file_hash = @id),
     (select q.version from accession.query q where @kind::text = 'query' and q.id = @id),
+    (select s.version from accession.slot s where @kind::text = 'slot' and s.id = @id),
     (select e.version from accession.compute_entry e where @kind::text = 'entry' and e.id = @id),
-    (select s.version from accession.setting s where @kind::text = 'setting' and s.kind || ':' || s.name = @id),
+    (select t.version from accession.setting t where @kind::text = 'setting' and t.kind || ':' || t.name = @id),
     0)::bigint as version;

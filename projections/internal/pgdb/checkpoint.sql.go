@@ -162,8 +162,9 @@ select coalesce(
     (select j.version from accession.job j where $1::text = 'job' and j.id = $2),
     (select f.version from accession.file f where $1::text = 'file' and f.raw_file_hash = $2),
     (select q.version from accession.query q where $1::text = 'query' and q.id = $2),
+    (select s.version from accession.slot s where $1::text = 'slot' and s.id = $2),
     (select e.version from accession.compute_entry e where $1::text = 'entry' and e.id = $2),
-    (select s.version from accession.setting s where $1::text = 'setting' and s.kind || ':' || s.name = $2),
+    (select t.version from accession.setting t where $1::text = 'setting' and t.kind || ':' || t.name = $2),
     0)::bigint as version
 `
 
