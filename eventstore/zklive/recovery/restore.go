@@ -341,7 +341,8 @@ func (r *Restorer) awaitAlone(ctx context.Context) error {
 
 // contents lists what a tree holds besides the directories that every tree has.
 func (r *Restorer) contents(ctx context.Context) ([]string, error) {
-	dirs := []string{r.root.Batches(), r.root.Queries(), r.root.Jobs(), r.root.Space(), r.root.Holds(domain.HoldCollection), r.root.Holds(domain.HoldQueue), r.root.Versions()}
+	dirs := []string{r.root.Batches(), r.root.Queries(), r.root.Jobs(), r.root.Space(), r.root.Holds(domain.HoldCollection), r.root.Holds(domain.HoldQueue), r.root.Versions(),
+		r.root.Directory(domain.SettingProfile), r.root.Directory(domain.SettingDataset), r.root.Directory(domain.SettingDiscovery)}
 	for _, state := range domain.JobStates {
 		dirs = append(dirs, r.root.Queue(state))
 	}
