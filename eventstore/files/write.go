@@ -97,7 +97,7 @@ func (w writer[S, C]) all(ctx context.Context, requests []request[C], o eventsto
 	}
 	c.meta.CommandID = codec.SanitiseText(c.meta.CommandID)
 	results := make([]outcome[S], len(requests))
-	todo := make([]*work[S, C], 0, len(requests))
+	pending := make([]*work[S, C], 0, len(requests))
 	seen := make(map[domain.Aggregate]bool, len(requests))
 	for i, r := range requests {
 		first := w.first(r.command)
@@ -105,22 +105,22 @@ func (w writer[S, C]) all(ctx context.Context, requests []request[C], o eventsto
 		case !seen[r.of]:
 			seen[r.of] = true
 			// Most discovered files are new: append before reading.
-			todo = append(todo, &work[S, C]{request: r, result: &results[i], at: known[S]{state: w.zero(r.of)}, known: first})
+			pending = append(pending, &work[S, C]{request: r, result: &results[i], at: known[S]{state: w.zero(r.of)}, known: first})
 		case first:
 			c.duplicate(&results[i])
 		default:
 			results[i].err = fmt.Errorf("%s is named twice in one call: send one request after the other: %w", r.of, eventstore.ErrBroken)
 		}
 	}
-	for len(todo) > 0 {
-		again, err := c.round(ctx, todo)
+	for len(pending) > 0 {
+		again, err := c.round(ctx, pending)
 		if err != nil {
 			for _, w := range again {
 				w.result.err = err
 			}
 			return results, err
 		}
-		todo = again
+		pending = again
 	}
 	return results, nil
 }

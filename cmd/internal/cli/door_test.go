@@ -17,7 +17,7 @@ import (
 const (
 	isServers = "it runs, rebuilds, compares or restores servers"
 	isFiles   = "it is about files of the machine alone"
-	isPublish = "it publishes to NATS, which programs that follow it are told of by whoever runs it"
+	isPublish = "it publishes to NATS, and an operator of the service tells those who follow"
 	isCommand = "it runs another command, on servers of its own"
 	isOwn     = "it says something of the program, and asks no server"
 )
