@@ -15,6 +15,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 )
@@ -25,6 +26,15 @@ type one sweep.Candidate
 func (o one) Candidates(context.Context, sweep.Filter, domain.FileHash, int) ([]sweep.Candidate, error) {
 	return []sweep.Candidate{sweep.Candidate(o)}, nil
 }
+
+// noWindows are the windows of an installation without slots.
+type noWindows struct{}
+
+func (noWindows) Due(context.Context, domain.Time, slot.ID, int) ([]sweep.Due, error) {
+	return nil, nil
+}
+
+func (noWindows) CaughtUp(context.Context) error { return nil }
 
 // TestTwoSweepersAndAFinishingWorker race a thousand times in the real log for an
 // overdue file: it has one outcome, exactly one of them brought it about, and the
@@ -79,7 +89,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 		var finished error
 		begin := make(chan struct{})
 		for n, files := range sweepers {
-			s := sweep.Sweeper{Files: files, Finder: one{Hash: hash, State: domain.FileDownloading}, Log: slog.New(slog.DiscardHandler),
+			s := sweep.Sweeper{Files: files, Finder: one{Hash: hash, State: domain.FileDownloading}, Slots: files.Slots(), Windows: noWindows{}, Log: slog.New(slog.DiscardHandler),
 				Limits: func(context.Context) (sweep.Limits, error) {
 					return sweep.Limits{Default: domain.FileLimits{Download: step, Processing: step}}, nil
 				}}

@@ -34,7 +34,7 @@ func messages(source fs.FS, dir string, output []string) (said []string) {
 			continue
 		case len(at) > 2 && logs(source, path.Join(dir, at[1]), at[2]):
 			left = 0
-		case len(at) > 2, strings.HasPrefix(line, "panic: "), strings.HasPrefix(line, "WARNING: DATA RACE"):
+		case len(at) > 2, isPanic(line), strings.HasPrefix(line, "WARNING: DATA RACE"):
 			left = messageLines
 		}
 		if left > 0 {

@@ -167,6 +167,7 @@ func (r *report) endPackage(t test, e event) {
 	delete(r.pending, t)
 	if e.Action == "fail" {
 		r.broken = true
+		r.endPanics(e.Package)
 		if last == "" {
 			last = fmt.Sprintf("FAIL\t%s\t%.3fs\n", e.Package, e.Elapsed)
 		}
@@ -175,6 +176,26 @@ func (r *report) endPackage(t test, e event) {
 	if last != "" && e.Action != "skip" {
 		r.lines = append(r.lines, last)
 	}
+}
+
+// endPanics ends the tests of a package as failed that were running when the program
+// panicked in a goroutine of its own: no event says that they ended.
+func (r *report) endPanics(pkg string) {
+	var ended []test
+	for t, output := range r.pending {
+		if t.pkg == pkg && slices.ContainsFunc(output, isPanic) {
+			ended = append(ended, t)
+		}
+	}
+	slices.SortFunc(ended, func(a, b test) int { return strings.Compare(a.name, b.name) })
+	for _, t := range ended {
+		r.endTest(t, event{Action: "fail"})
+	}
+}
+
+// isPanic recognises the line with which a Go program ends that cannot go on.
+func isPanic(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 }
 
 // isClosing recognises the line that go test ends a package with.

@@ -21,6 +21,7 @@ const (
 	ok     = `{"Action":"output","Package":"m/p","Output":"ok  \tm/p\t1.7s\n"}` + "\n" + `{"Action":"pass","Package":"m/p","Elapsed":1.7}` + "\n"
 	fail   = `{"Action":"output","Package":"m/p","Output":"FAIL\tm/p\t1.7s\n"}` + "\n" + `{"Action":"fail","Package":"m/p","Elapsed":1.7}` + "\n"
 	leak   = `{"Action":"output","Package":"m/p","Output":"found a leaked goroutine\n"}` + "\n"
+	inB    = `{"Action":"output","Package":"m/p","Test":"TestB","Output":"panic: no map\n"}` + "\n" + `{"Action":"output","Package":"m/p","Test":"TestB","Output":"goroutine 7 [running]:\n"}` + "\n"
 	noTest = `{"Action":"start","Package":"m/q"}` + "\n" + `{"Action":"output","Package":"m/q","Output":"?   \tm/q\t[no test files]\n"}` + "\n" + `{"Action":"skip","Package":"m/q"}` + "\n"
 	waits  = `{"Action":"pause","Package":"m/p","Test":"TestD/all/x"}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestD/all/x","Elapsed":2}` + "\n" +
 		`{"Action":"pass","Package":"m/p","Test":"TestD/all","Elapsed":0}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestD","Elapsed":500}` + "\n"
@@ -44,6 +45,7 @@ func TestReport(t *testing.T) {
 		{"a subtest's time is in its parent's", start + inside + ok, true, []string{"4.00s  TestE  m/p"}, []string{"TestE/x"}, "ok  \tm/p\t1.7s"},
 		{"a skip is a failure", start + passA + skipC + ok, false, []string{"skipped, which counts as failed: TestC"}, nil, "FAIL"},
 		{"a package can fail on its own", start + passA + leak + fail, false, []string{"found a leaked goroutine"}, nil, "FAIL"},
+		{"a panic in a goroutine ends a test without an event", start + passA + inB + fail, false, []string{"goroutine 7 [running]", "failed: TestB  m/p\npanic: no map\n"}, nil, "FAIL"},
 		{"what does not build", build + start + fail, false, []string{"p.go:1:1: broken"}, nil, "FAIL"},
 		{"no test at all", noTest, false, []string{"no test ran"}, nil, "FAIL"},
 		{"a stream that ends early", start + passA, false, []string{"cut off before its end: m/p"}, nil, "FAIL"},
