@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/app/showing"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
@@ -108,7 +109,7 @@ func showOf(ctx context.Context, d door.Door, id domain.QueryID) (queries.Query,
 
 // watchQuery shows a query when it has ended.
 func (p *program) watchQuery(ctx context.Context, d door.Door, id domain.QueryID) error {
-	q, err := queries.Watch(ctx, func() (queries.Query, error) { return showOf(ctx, d, id) })
+	q, err := showing.Watch(ctx, func() (queries.Query, error) { return showOf(ctx, d, id) })
 	return cmp.Or(p.showQuery(q, err), exit.If(q.Status == asked.Failed, exit.BatchFailed))
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/showing"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
@@ -176,74 +177,43 @@ func withResult(ctx context.Context, a *app.App, e Work) (Work, error) {
 // further.
 func Show(ctx context.Context, a *app.App, id compute.ID) (e Work, err error) {
 	defer app.Explained(&err, "show "+string(id))
-	handler, err := a.Open.Handler(ctx)
+	e, err = showing.Latest(ctx, a, func(e Work) int64 { return e.Version },
+		func(h *eventstore.Handler) (Work, error) {
+			now, err := h.Entries.LoadEntry(ctx, id)
+			return of(now.State), err
+		},
+		func(db query.Reader) (e Work, err error) {
+			row, err := query.EntryByID(ctx, db, id)
+			if err == nil {
+				e = ofRow(row)
+			}
+			return e, err
+		})
+	if errors.Is(err, query.ErrNotFound) {
+		err = absent(id)
+	}
 	if err != nil {
 		return e, err
 	}
-	now, lerr := handler.Entries.LoadEntry(ctx, id)
-	if lerr != nil && !errors.Is(lerr, eventstore.ErrNotFound) {
-		return e, lerr
-	}
-	tables, err := a.Open.DB(ctx)
-	if err != nil {
-		return e, err
-	}
-	row, err := query.EntryByID(ctx, tables, id)
-	switch {
-	case err == nil && row.Version >= now.State.Version:
-		return withResult(ctx, a, ofRow(row))
-	case lerr == nil && (err == nil || errors.Is(err, query.ErrNotFound)):
-		return withResult(ctx, a, of(now.State))
-	case errors.Is(err, query.ErrNotFound):
-		return e, absent(id)
-	}
-	return e, err
+	return withResult(ctx, a, e)
 }
 
 func absent(id compute.ID) error {
 	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no entry %s", id), Hint: "`accession compute ls` lists them"}
 }
 
-// Watch returns an entry when it has ended. It asks show again and again.
-func Watch(ctx context.Context, show func() (Work, error)) (Work, error) {
-	const often = 300 * time.Millisecond
-	for {
-		e, err := show()
-		if err != nil || e.Over() {
-			return e, err
-		}
-		select {
-		case <-time.After(often):
-		case <-ctx.Done():
-			return e, ctx.Err()
-		}
-	}
-}
-
 // Filter chooses entries.
 type Filter = query.EntryFilter
 
-// kind is what cursors of lists of entries are of.
-const kind = "entry"
+var list = showing.List[compute.ID, query.EntryRow, Work]{Kind: "entry", Parse: compute.ParseID, Item: ofRow, ID: func(e Work) compute.ID { return e.ID }}
 
 // Ls lists entries, newest first, from a cursor on.
 func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Work], err error) {
 	defer app.Explained(&err, "list entries")
-	if f.Before, err = app.After(from, kind, compute.ParseID); err != nil {
-		return p, err
-	}
-	tables, err := a.Open.DB(ctx)
-	if err != nil {
-		return p, err
-	}
-	limit := f.Limit
-	f.Limit++
-	rows, err := query.Entries(ctx, tables, f)
-	all := make([]Work, len(rows))
-	for i, row := range rows {
-		all[i] = ofRow(row)
-	}
-	return app.PageOf(limit, all, kind, func(e Work) string { return string(e.ID) }), err
+	return list.Page(ctx, a, from, f.Limit, func(db query.Reader, before compute.ID, limit int) ([]query.EntryRow, error) {
+		f.Before, f.Limit = before, limit
+		return query.Entries(ctx, db, f)
+	})
 }
 
 // Retry lets a failed entry wait again.

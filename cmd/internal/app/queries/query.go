@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
+	"github.com/accession-ingest/accession/cmd/internal/app/showing"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
@@ -148,71 +149,37 @@ func Show(ctx context.Context, a *app.App, id domain.QueryID) (q Query, err erro
 	return q, err
 }
 
-func find(ctx context.Context, a *app.App, id domain.QueryID) (q Query, err error) {
-	handler, err := a.Open.Handler(ctx)
-	if err != nil {
-		return q, err
-	}
-	now, lerr := handler.Queries.LoadQuery(ctx, id)
-	if lerr != nil && !errors.Is(lerr, eventstore.ErrNotFound) {
-		return q, lerr
-	}
-	tables, err := a.Open.DB(ctx)
-	if err != nil {
-		return q, err
-	}
-	row, err := query.QueryByID(ctx, tables, id)
-	switch {
-	case err == nil && row.Version >= now.State.Version:
-		return ofRow(row), nil
-	case lerr == nil && (err == nil || errors.Is(err, query.ErrNotFound)):
-		return of(now.State), nil
-	case errors.Is(err, query.ErrNotFound):
-		return q, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s", id), Hint: "`accession query ls` lists them"}
+func find(ctx context.Context, a *app.App, id domain.QueryID) (Query, error) {
+	q, err := showing.Latest(ctx, a, func(q Query) int64 { return q.Version },
+		func(h *eventstore.Handler) (Query, error) {
+			now, err := h.Queries.LoadQuery(ctx, id)
+			return of(now.State), err
+		},
+		func(db query.Reader) (q Query, err error) {
+			row, err := query.QueryByID(ctx, db, id)
+			if err == nil {
+				q = ofRow(row)
+			}
+			return q, err
+		})
+	if errors.Is(err, query.ErrNotFound) {
+		err = &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s", id), Hint: "`accession query ls` lists them"}
 	}
 	return q, err
-}
-
-// Watch returns a query when it has ended. It asks show again and again.
-func Watch(ctx context.Context, show func() (Query, error)) (Query, error) {
-	const often = 300 * time.Millisecond
-	for {
-		q, err := show()
-		if err != nil || q.Over() {
-			return q, err
-		}
-		select {
-		case <-time.After(often):
-		case <-ctx.Done():
-			return q, ctx.Err()
-		}
-	}
 }
 
 // Filter chooses queries.
 type Filter = query.QueryFilter
 
-// kind is what cursors of lists of queries are of.
-const kind = "query"
+var list = showing.List[domain.QueryID, query.QueryRow, Query]{Kind: "query", Parse: domain.ParseQueryID, Item: ofRow, ID: func(q Query) domain.QueryID { return q.ID }}
 
 // Ls lists queries, newest first, from a cursor on.
 func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Query], err error) {
 	defer app.Explained(&err, "list queries")
-	if f.Before, err = app.After(from, kind, domain.ParseQueryID); err != nil {
-		return p, err
-	}
-	tables, err := a.Open.DB(ctx)
-	if err != nil {
-		return p, err
-	}
-	limit := f.Limit
-	f.Limit++
-	rows, err := query.Queries(ctx, tables, f)
-	all := make([]Query, len(rows))
-	for i, row := range rows {
-		all[i] = ofRow(row)
-	}
-	return app.PageOf(limit, all, kind, func(q Query) string { return string(q.ID) }), err
+	return list.Page(ctx, a, from, f.Limit, func(db query.Reader, before domain.QueryID, limit int) ([]query.QueryRow, error) {
+		f.Before, f.Limit = before, limit
+		return query.Queries(ctx, db, f)
+	})
 }
 
 // Fail ends a query that waits, is parked or runs.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/showing"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore/files"
@@ -71,26 +72,14 @@ func parse(s string) (slot.ID, error) {
 	return id, err
 }
 
+var list = showing.List[slot.ID, query.SlotRow, Slot]{Kind: domain.KindSlot, Parse: parse, Item: of, ID: func(s Slot) slot.ID { return s.ID }}
+
 // Ls lists slots in the order of their ids, from a cursor on.
 func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Slot], err error) {
 	defer app.Explained(&err, "list slots")
-	after, err := app.After(from, domain.KindSlot, parse)
-	if err != nil {
-		return p, err
-	}
-	db, err := a.Open.DB(ctx)
-	if err != nil {
-		return p, err
-	}
-	if f.Limit < 1 {
-		f.Limit = 100
-	}
-	rows, err := query.Slots(ctx, db, query.SlotFilter{Dataset: f.Dataset, Status: f.Status, After: after, Limit: f.Limit + 1})
-	list := make([]Slot, len(rows))
-	for i, r := range rows {
-		list[i] = of(r)
-	}
-	return app.PageOf(f.Limit, list, domain.KindSlot, func(s Slot) string { return string(s.ID) }), err
+	return list.Page(ctx, a, from, f.Limit, func(db query.Reader, after slot.ID, limit int) ([]query.SlotRow, error) {
+		return query.Slots(ctx, db, query.SlotFilter{Dataset: f.Dataset, Status: f.Status, After: after, Limit: limit})
+	})
 }
 
 // Show shows one slot with its history.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
+	"github.com/accession-ingest/accession/cmd/internal/app/showing"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
@@ -90,7 +91,7 @@ func (e Env) one(shown entries.Work, err error) error {
 }
 
 func (e Env) watch(ctx context.Context, d door.Door, id compute.ID) error {
-	return e.one(entries.Watch(ctx, func() (entries.Work, error) { return show(ctx, d, id) }))
+	return e.one(showing.Watch(ctx, func() (entries.Work, error) { return show(ctx, d, id) }))
 }
 
 func show(ctx context.Context, d door.Door, id compute.ID) (entries.Work, error) {
