@@ -308,7 +308,7 @@ const (
 // the last events of all aggregates are read again, and each half is published alone.
 func (s *shard) publish(ctx context.Context, events []eventstore.Append) error {
 	for refused := 0; ; refused++ {
-		todo, err := s.plan(ctx, events)
+		todo, err := s.toAppend(ctx, events)
 		if err != nil || len(todo) == 0 {
 			return err
 		}
@@ -346,9 +346,9 @@ func (s *shard) publish(ctx context.Context, events []eventstore.Append) error {
 	}
 }
 
-// plan returns which of the events are to be appended, each with the sequence that it
+// toAppend returns which of the events are to be appended, each with the sequence that it
 // must follow.
-func (s *shard) plan(ctx context.Context, events []eventstore.Append) ([]eventstore.Append, error) {
+func (s *shard) toAppend(ctx context.Context, events []eventstore.Append) ([]eventstore.Append, error) {
 	if err := s.loadLast(ctx, s.missingLast(events)); err != nil {
 		return nil, err
 	}
@@ -360,8 +360,8 @@ func (s *shard) plan(ctx context.Context, events []eventstore.Append) ([]eventst
 		if _, held := s.held[a]; held {
 			continue
 		}
-		last, planned := next[a]
-		if !planned {
+		last, follows := next[a]
+		if !follows {
 			last, _ = s.known.Get(a)
 		}
 		switch {

@@ -91,7 +91,7 @@ func (s *Store) FillOutbox(ctx context.Context, shard, entries int) (last events
 	var nodes []layout.Node
 	for n := range entries {
 		last = eventstore.Offset{Bucket: 1, Seq: int64(n)}
-		nodes = append(nodes, layout.Node{Path: s.root.OutboxEntry(shard, last)})
+		nodes = append(nodes, layout.Node{Path: s.root.OutboxItem(shard, last)})
 	}
 	for list := range slices.Chunk(nodes, 500) {
 		var ops layout.Ops

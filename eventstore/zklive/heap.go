@@ -24,7 +24,7 @@ func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 	if err := g.Wait(); err != nil {
 		return l, err
 	}
-	l.Unsent, l.Heap = unsent, l.Heap+layout.Counts{Entries: unsent}.Heap()
+	l.Unsent, l.Heap = unsent, l.Heap+layout.Counts{Items: unsent}.Heap()
 	l.Unended, err = s.unended.Count(ctx, l.Batches+l.Queries)
 	return l, err
 }

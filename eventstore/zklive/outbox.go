@@ -18,7 +18,7 @@ type outbox struct {
 	cfg        Config
 	epoch      *recovery.Epoch
 	shards     int
-	entries    *buckets
+	additions  *buckets
 	relayHints *relayHints
 
 	mu       sync.Mutex
@@ -37,7 +37,7 @@ func newOutbox(ctx context.Context, conn *session.Conn, root layout.Root, cfg Co
 		return nil, err
 	}
 	o.marks, o.pointers, o.purging, o.relayHints = make([]mark, o.shards), make([]*pointer, o.shards), make([]purge, o.shards), newRelayHints(o.shards)
-	o.entries = &buckets{conn: conn, root: root, size: cfg.BucketSize, epoch: epoch, relayHints: o.relayHints,
+	o.additions = &buckets{conn: conn, root: root, size: cfg.BucketSize, epoch: epoch, relayHints: o.relayHints,
 		current: make([]int64, o.shards), rotating: make([]bool, o.shards)}
 	for n := range o.shards {
 		if err := o.makeShard(ctx, n); err != nil {
@@ -48,7 +48,7 @@ func newOutbox(ctx context.Context, conn *session.Conn, root layout.Root, cfg Co
 		return nil, err
 	}
 	conn.Spawn(o.purge)
-	return o, o.entries.Refresh(ctx)
+	return o, o.additions.Refresh(ctx)
 }
 
 func (o *outbox) makeShard(ctx context.Context, n int) error {
@@ -76,10 +76,10 @@ func (o *outbox) led(lead context.Context, shard int) {
 	}
 }
 
-// buckets knows where entries are written: the outbox of a shard is a sequence of
-// buckets. The pointer (the shard node's data) names the one that takes new entries. A
+// buckets knows where items are written: the outbox of a shard is a sequence of
+// buckets. The pointer (the shard node's data) names the one that takes new items. A
 // bucket is closed by writing to it: a writer checks that the bucket it knows was never
-// written to, so that no entry can follow in an old bucket once a newer one has any.
+// written to, so that no item can follow in an old bucket once a newer one has any.
 // Entries are sequential, so that names give the commit order within a bucket.
 type buckets struct {
 	conn       *session.Conn
@@ -89,7 +89,7 @@ type buckets struct {
 	relayHints *relayHints
 
 	mu       sync.Mutex
-	current  []int64 // per shard: bucket that takes entries, as last known
+	current  []int64 // per shard: bucket that takes items, as last known
 	rotating []bool  // per shard: its next bucket is being opened
 }
 
@@ -116,23 +116,23 @@ func (b *buckets) Bucket(shard int) (int64, string) {
 
 // Written implements session.Outbox: it wakes the relay, and opens the next bucket when
 // this one is full.
-func (b *buckets) Written(e session.Entry, path string, zxid int64) {
-	seq, err := layout.ParseOutboxEntry(path)
+func (b *buckets) Written(a session.Addition, path string, zxid int64) {
+	seq, err := layout.ParseOutboxItem(path)
 	if err != nil {
 		b.relayHints.wakeAll()
 		return
 	}
 	var item eventstore.Item
-	if zxid != 0 { // else the relay reads the entry
-		item = e.Item()
+	if zxid != 0 { // else the relay reads the item
+		item = a.Item()
 		for i := range item.Events {
 			item.Events[i].Zxid, item.Events[i].Epoch = zxid, b.epoch.Known()
 		}
 	}
-	item.Offset = eventstore.Offset{Bucket: e.Bucket, Seq: seq}
-	b.relayHints.put(e.Shard, item)
+	item.Offset = eventstore.Offset{Bucket: a.Bucket, Seq: seq}
+	b.relayHints.put(a.Shard, item)
 	if seq+1 >= b.size {
-		b.rotate(e.Shard, e.Bucket)
+		b.rotate(a.Shard, a.Bucket)
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *purge) waits(marked eventstore.Offset) bool {
 	return !p.upTo.Before(marked) && (len(p.due) == 0 || p.due[0].due.After(time.Now()))
 }
 
-// keepSent bounds how many sent entries of a shard are kept, whatever the grace
+// keepSent bounds how many sent items of a shard are kept, whatever the grace
 // time.
 const keepSent = 4000
 
@@ -97,8 +97,8 @@ func (o *outbox) purge() {
 	}
 }
 
-// purgeShard removes sent entries after their grace time, and closed buckets that are
-// empty. A second process that does the same finds entries missing, which is no
+// purgeShard removes sent items after their grace time, and closed buckets that are
+// empty. A second process that does the same finds items missing, which is no
 // error.
 func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offset) error {
 	buckets, err := o.buckets(ctx, shard, 0)
@@ -110,7 +110,7 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 	now := time.Now()
 	for _, b := range buckets {
 		if b < p.upTo.Bucket || !p.upTo.Before(upTo) {
-			continue // its entries are known
+			continue // its items are known
 		}
 		newlySent, err := o.offsets(ctx, shard, b, p.upTo)
 		if err != nil {
@@ -130,7 +130,7 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 		if d.due.After(now) && len(p.due)-n <= keepSent {
 			break
 		}
-		paths = append(paths, o.root.OutboxEntry(shard, d.at))
+		paths = append(paths, o.root.OutboxItem(shard, d.at))
 	}
 	if err := o.conn.DeleteAll(ctx, "zklive/outbox/delete", paths); err != nil {
 		return err

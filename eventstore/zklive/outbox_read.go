@@ -29,12 +29,12 @@ func (o *outbox) buckets(ctx context.Context, shard int, from int64) ([]int64, e
 	return all, err
 }
 
-// offsets lists the entries of a bucket that come after an offset, in order.
+// offsets lists the items of a bucket that come after an offset, in order.
 func (o *outbox) offsets(ctx context.Context, shard int, bucket int64, after eventstore.Offset) ([]eventstore.Offset, error) {
 	names, err := o.conn.List(ctx, o.root.Bucket(shard, bucket))
 	var all []eventstore.Offset
 	for _, n := range names {
-		seq, bad := layout.ParseOutboxEntry(n)
+		seq, bad := layout.ParseOutboxItem(n)
 		if at := (eventstore.Offset{Bucket: bucket, Seq: seq}); bad == nil && after.Before(at) {
 			all = append(all, at)
 		}
@@ -43,8 +43,8 @@ func (o *outbox) offsets(ctx context.Context, shard int, bucket int64, after eve
 	return all, err
 }
 
-// entriesAfter lists up to limit entries of a shard after an offset, in order.
-func (o *outbox) entriesAfter(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Offset, error) {
+// itemsAfter lists up to limit items of a shard after an offset, in order.
+func (o *outbox) itemsAfter(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Offset, error) {
 	buckets, err := o.buckets(ctx, shard, after.Bucket)
 	var all []eventstore.Offset
 	for _, b := range buckets {
@@ -64,7 +64,7 @@ func (o *outbox) Mark(ctx context.Context, shard int) (at eventstore.Mark, err e
 	return at, err
 }
 
-// readParallel is how many entries are read at once.
+// readParallel is how many items are read at once.
 const readParallel = 64
 
 // Read implements eventstore.Outbox.
@@ -72,7 +72,7 @@ func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, l
 	if items := o.relayHints.next(shard, after, limit); len(items) > 0 {
 		return items, nil
 	}
-	todo, err := o.entriesAfter(ctx, shard, after, limit)
+	todo, err := o.itemsAfter(ctx, shard, after, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (o *outbox) Read(ctx context.Context, shard int, after eventstore.Offset, l
 }
 
 func (o *outbox) item(ctx context.Context, shard int, at eventstore.Offset) (eventstore.Item, error) {
-	path := o.root.OutboxEntry(shard, at)
+	path := o.root.OutboxItem(shard, at)
 	n, err := o.conn.Get(ctx, path)
 	if err != nil {
 		return eventstore.Item{}, err
@@ -116,7 +116,7 @@ func (o *outbox) item(ctx context.Context, shard int, at eventstore.Offset) (eve
 }
 
 // Depth implements eventstore.Outbox. Only the bucket of the mark is listed; of the
-// later ones only the number of entries is read, so that the cost does not depend on
+// later ones only the number of items is read, so that the cost does not depend on
 // how long the log could not be reached.
 func (o *outbox) Depth(ctx context.Context) (d eventstore.OutboxDepth, err error) {
 	for shard := range o.shards {
@@ -175,14 +175,14 @@ func (o *outbox) depth(ctx context.Context, shard int) (n int, oldest time.Durat
 	if n == 0 {
 		return 0, 0, nil
 	}
-	stat, err := o.conn.Exists(ctx, o.root.OutboxEntry(shard, first))
+	stat, err := o.conn.Exists(ctx, o.root.OutboxItem(shard, first))
 	if err != nil || stat == nil {
 		return n, 0, err
 	}
 	return n, time.Since(time.UnixMilli(stat.Ctime)), nil
 }
 
-// find searches a shard's entries for an event and returns the command that wrote it,
+// find searches a shard's items for an event and returns the command that wrote it,
 // "" = not found. It is slow and used only to settle an unknown outcome.
 func (o *outbox) find(ctx context.Context, shard int, eventID string) (string, error) {
 	buckets, err := o.buckets(ctx, shard, 0)
@@ -210,8 +210,8 @@ func (o *outbox) find(ctx context.Context, shard int, eventID string) (string, e
 }
 
 // Wait implements eventstore.Outbox: writes of this process wake it at once, those of
-// others by watches on the next entry and on the pointer. It costs the same however
-// many entries there are.
+// others by watches on the next item and on the pointer. It costs the same however
+// many items there are.
 func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) error {
 	for {
 		if o.relayHints.wait(ctx, shard, after) {
@@ -224,12 +224,12 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 		}
 		if pointer.current != after.Bucket {
 			// Another bucket is in use: is there anything in it, or left in this one?
-			if found, err := o.entriesAfter(ctx, shard, after, 1); err != nil || len(found) > 0 {
+			if found, err := o.itemsAfter(ctx, shard, after, 1); err != nil || len(found) > 0 {
 				return err
 			}
 			after = eventstore.Offset{Bucket: pointer.current, Seq: -1}
 		}
-		next, err := o.conn.WatchExists(ctx, o.root.OutboxEntry(shard, eventstore.Offset{Bucket: after.Bucket, Seq: after.Seq + 1}))
+		next, err := o.conn.WatchExists(ctx, o.root.OutboxItem(shard, eventstore.Offset{Bucket: after.Bucket, Seq: after.Seq + 1}))
 		if err != nil || next.Stat != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 		case <-next.Watch:
 		case <-pointer.moved:
 		case <-time.After(refreshEvery):
-			if found, err := o.entriesAfter(ctx, shard, after, 1); err != nil || len(found) > 0 {
+			if found, err := o.itemsAfter(ctx, shard, after, 1); err != nil || len(found) > 0 {
 				return err
 			}
 		case <-ctx.Done():
@@ -247,7 +247,7 @@ func (o *outbox) Wait(ctx context.Context, shard int, after eventstore.Offset) e
 	}
 }
 
-// pointer is the number of the bucket that takes a shard's entries, as last read, and
+// pointer is the number of the bucket that takes a shard's items, as last read, and
 // whether it has changed.
 type pointer struct {
 	current int64

@@ -99,7 +99,7 @@ func (x *remover) removeJob(ctx context.Context, id domain.JobID, ref string) er
 		// another process; or one of its nodes was missing, and the others are removed
 		// one by one, the reference last.
 		if _, err = x.reader.Job(ctx, id); err == nil || errors.Is(err, eventstore.ErrNotFound) {
-			err = x.destroy(ctx, root.Entry(at.State), root.Job(id), ref)
+			err = x.destroy(ctx, root.QueueEntry(at.State), root.Job(id), ref)
 		}
 	}
 	if err != nil {

@@ -41,7 +41,7 @@ type Config struct {
 	SessionTimeout time.Duration
 	// Shards of the outbox, fixed when the tree is made. Default 4.
 	Shards int
-	// Grace is how long sent outbox entries are kept, at most 4,000 of a shard. Default
+	// Grace is how long sent outbox items are kept, at most 4,000 of a shard. Default
 	// a day.
 	Grace time.Duration
 	// BucketSize is how many entries an outbox bucket takes. Default 4,000.
@@ -199,7 +199,7 @@ func (s *Store) compose(ctx context.Context) error {
 	s.Directory = queries.New(conn, s.root)
 	s.Entries = entries.New(s.session, s.root, s.holds.waitOpen, s.cfg.Logger)
 	s.Rings = rings.New(s.session, s.root, s.Settings, s.holds.waitOpen, format.Rings(), s.cfg.Logger)
-	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.entries}
+	var send sender = &session.Direct{Conn: conn, Outbox: s.outbox.additions}
 	if s.cfg.GroupCommit {
 		send = session.NewGroup(send.(*session.Direct))
 	}

@@ -27,11 +27,11 @@ var outbox = []Mutant{{
 	Package: relay, Test: "TestRelayLooksTwiceBeforeAnAlarm",
 }, {
 	Name: "the relay that leaves no gap", Why: "version 3 follows version 1 in the log",
-	At: "eventstore/relay (*shard).plan", Do: []Op{Compare(">=", "Version", "1")},
+	At: "eventstore/relay (*shard).toAppend", Do: []Op{Compare(">=", "Version", "1")},
 	Package: relay, Test: "TestRelayHoldsAGapAlone",
 }, {
 	Name: "the relay that compares commands", Why: "another command's event under the same number is taken for sent",
-	At: "eventstore/relay (*shard).plan", Do: []Op{Never("CommandID")},
+	At: "eventstore/relay (*shard).toAppend", Do: []Op{Never("CommandID")},
 	Package: relay, Test: "TestRelayAlarmsOnAForeignEvent",
 }, {
 	Name: "the bound of what was sent in the outbox", Why: "ZooKeeper's heap fills with events that are in the log",

@@ -46,14 +46,14 @@ func TestNodeData(t *testing.T) {
 // TestNames: names are parsed as they are made.
 func TestNames(t *testing.T) {
 	t.Parallel()
-	entry := root.OutboxEntry(3, eventstore.Offset{Bucket: 12, Seq: 345})
-	if want := "/r/outbox/03/b0000000012/e-0000000345"; entry != want {
-		t.Errorf("%s, want %s", entry, want)
+	item := root.OutboxItem(3, eventstore.Offset{Bucket: 12, Seq: 345})
+	if want := "/r/outbox/03/b0000000012/e-0000000345"; item != want {
+		t.Errorf("%s, want %s", item, want)
 	}
-	if n, err := layout.ParseOutboxEntry(entry); n != 345 || err != nil {
+	if n, err := layout.ParseOutboxItem(item); n != 345 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	if _, err := layout.ParseOutboxEntry("mark"); err == nil {
+	if _, err := layout.ParseOutboxItem("mark"); err == nil {
 		t.Error("mark has a sequence")
 	}
 	for name, want := range map[string]int64{"b0000000012": 12, "mark": -1, "bx": -1} {

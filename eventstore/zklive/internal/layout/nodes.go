@@ -142,7 +142,7 @@ func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job, compact bool) [
 		Node{Path: p.priority, Value: j.Priority},
 		Node{Path: p.spaceNeeded, Value: j.SpaceNeeded},
 		Node{Path: p.claims, Value: ClaimCount{Version: j.Version}, Counter: true})
-	if entry := r.Entry(*j); entry != "" {
+	if entry := r.QueueEntry(*j); entry != "" {
 		nodes = append(nodes, Node{Path: entry})
 	}
 	return append(nodes, ref)

@@ -150,8 +150,8 @@ func (r Root) Space() string { return r.At("/space") }
 // Promise returns the path of the promise of working space to a job.
 func (r Root) Promise(id domain.JobID) string { return r.At("/space/" + string(id)) }
 
-// Entry returns the path of a job's queue entry, "" when it has none.
-func (r Root) Entry(j domain.Job) string {
+// QueueEntry returns the path of a job's queue entry, "" when it has none.
+func (r Root) QueueEntry(j domain.Job) string {
 	if entry := j.QueueEntry(); entry != "" {
 		return string(r) + "/jobs/states/" + string(j.State) + "/" + entry
 	}
@@ -284,8 +284,8 @@ func (r Root) Mark(n int) string { return r.Shard(n) + "/mark" }
 // Bucket returns the path of a bucket of a shard.
 func (r Root) Bucket(n int, b int64) string { return r.Shard(n) + fmt.Sprintf("/b%010d", b) }
 
-// OutboxEntry returns the path of the node at an offset of a shard.
-func (r Root) OutboxEntry(n int, o eventstore.Offset) string {
+// OutboxItem returns the path of the node at an offset of a shard.
+func (r Root) OutboxItem(n int, o eventstore.Offset) string {
 	return r.Bucket(n, o.Bucket) + fmt.Sprintf("/e-%010d", o.Seq)
 }
 
@@ -297,8 +297,8 @@ func ParseBucket(name string) (b int64, ok bool) {
 	return b, ok && err == nil
 }
 
-// ParseOutboxEntry returns the sequence of an outbox entry from its name or path.
-func ParseOutboxEntry(name string) (int64, error) {
+// ParseOutboxItem returns the sequence of an outbox item from its name or path.
+func ParseOutboxItem(name string) (int64, error) {
 	i := strings.LastIndex(name, "-")
 	if i < 0 {
 		return 0, fmt.Errorf("%q has no sequence", name)

@@ -18,9 +18,9 @@ import (
 const (
 	maxOps   = 1000
 	maxBytes = 512 << 10
-	// entryBytes is what the two operations of an outbox entry take beside its data, at
+	// additionBytes is what the two operations of an outbox item take beside its data, at
 	// most.
-	entryBytes = 512
+	additionBytes = 512
 )
 
 // ErrNotSent says that the write did not reach a server, or was refused for a reason
@@ -36,8 +36,8 @@ type Request struct {
 	Ops   layout.Ops
 	Alone bool // shares its multi with no other request
 
-	entries []Entry     // at most one a shard
-	done    chan Result // takes one
+	additions []Addition  // at most one a shard
+	done      chan Result // takes one
 }
 
 // Result is the outcome of a request.
@@ -47,18 +47,18 @@ type Result struct {
 	Refusal error // the error for the server's refusal
 }
 
-// Entry holds the events that a write adds to a shard of the outbox.
-type Entry struct {
+// Addition holds the events that a write adds to a shard of the outbox.
+type Addition struct {
 	Shard  int
 	Bucket int64
 	items  []eventstore.Item
 	parts  [][]byte // the items encoded, as codec.MarshalOutbox returns them
 }
 
-// Item returns a copy of all events of the entry, as one item.
-func (e Entry) Item() eventstore.Item {
-	all := eventstore.Item{Events: make([]domain.Recorded, 0, len(e.items)), JSON: make([][]byte, 0, len(e.items))}
-	for _, it := range e.items {
+// Item returns a copy of all events of the addition, as one item.
+func (a Addition) Item() eventstore.Item {
+	all := eventstore.Item{Events: make([]domain.Recorded, 0, len(a.items)), JSON: make([][]byte, 0, len(a.items))}
+	for _, it := range a.items {
 		all.Events, all.JSON = append(all.Events, it.Events...), append(all.JSON, it.JSON...)
 	}
 	return all
@@ -77,40 +77,40 @@ func (r *Request) AddEvents(shard int, events []domain.Recorded, json [][]byte) 
 		}
 	}
 	part, err := codec.MarshalSanitised(events, json)
-	r.entries = merge(r.entries, Entry{Shard: shard, items: []eventstore.Item{{Events: events, JSON: json}}, parts: [][]byte{part}})
+	r.additions = merge(r.additions, Addition{Shard: shard, items: []eventstore.Item{{Events: events, JSON: json}}, parts: [][]byte{part}})
 	return err
 }
 
-// merge adds an entry to that of its shard. It changes neither of the entry's slices.
-func merge(entries []Entry, e Entry) []Entry {
-	i := slices.IndexFunc(entries, func(o Entry) bool { return o.Shard == e.Shard })
+// merge adds an addition to that of its shard. It changes neither of its slices.
+func merge(additions []Addition, a Addition) []Addition {
+	i := slices.IndexFunc(additions, func(o Addition) bool { return o.Shard == a.Shard })
 	if i < 0 {
-		e.items, e.parts = slices.Clip(e.items), slices.Clip(e.parts)
-		return append(entries, e)
+		a.items, a.parts = slices.Clip(a.items), slices.Clip(a.parts)
+		return append(additions, a)
 	}
-	entries[i].items = append(entries[i].items, e.items...)
-	entries[i].parts = append(entries[i].parts, e.parts...)
-	return entries
+	additions[i].items = append(additions[i].items, a.items...)
+	additions[i].parts = append(additions[i].parts, a.parts...)
+	return additions
 }
 
 // size returns how many operations and bytes a request takes, at most.
-func size(ops layout.Ops, entries []Entry) (n, bytes int) {
+func size(ops layout.Ops, additions []Addition) (n, bytes int) {
 	for _, op := range ops {
 		bytes += op.Size()
 	}
-	for _, e := range entries {
-		bytes += entryBytes
-		for _, part := range e.parts {
+	for _, a := range additions {
+		bytes += additionBytes
+		for _, part := range a.parts {
 			bytes += len(part)
 		}
 	}
-	return len(ops) + 2*len(entries), bytes
+	return len(ops) + 2*len(additions), bytes
 }
 
 // Size returns how many operations and bytes the request takes, and whether that fits
 // one write.
 func (r *Request) Size() (n, bytes int, fits bool) {
-	n, bytes = size(r.Ops, r.entries)
+	n, bytes = size(r.Ops, r.additions)
 	return n, bytes, n <= maxOps && bytes <= maxBytes
 }
 
@@ -120,15 +120,15 @@ func (r *Request) HalfFull() bool {
 	return n > maxOps/2 || bytes > maxBytes/2
 }
 
-// Outbox takes the entries of writes.
+// Outbox takes the additions of writes.
 type Outbox interface {
-	// Bucket returns the bucket of a shard that takes entries, as last known, and its
+	// Bucket returns the bucket of a shard that takes additions, as last known, and its
 	// path.
 	Bucket(shard int) (int64, string)
-	// Refresh finds out which buckets take entries.
+	// Refresh finds out which buckets take additions.
 	Refresh(ctx context.Context) error
 	// Written is called after an entry was written.
-	Written(e Entry, path string, zxid int64)
+	Written(a Addition, path string, zxid int64)
 }
 
 // Direct sends each request as a multi of its own.
@@ -143,7 +143,7 @@ type Direct struct {
 func (d *Direct) Send(ctx context.Context, r *Request) Result {
 	done := make(chan Result, 1)
 	d.begin(r)
-	go d.write(r.Ops, r.entries, func(res Result, op int) {
+	go d.write(r.Ops, r.additions, func(res Result, op int) {
 		res.Refusal = r.Ops.Refusal(op)
 		d.end(r)
 		done <- res
@@ -156,18 +156,18 @@ func (d *Direct) Send(ctx context.Context, r *Request) Result {
 	}
 }
 
-// write sends operations and outbox entries as one multi, and sends it again if a
+// write sends operations and outbox additions as one multi, and sends it again if a
 // bucket was closed. It calls reply with the result and the index of the operation that
-// the server refused, -1 = not known; then it calls Written for the entries.
-func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int)) {
+// the server refused, -1 = not known; then it calls Written for the additions.
+func (d *Direct) write(ops layout.Ops, additions []Addition, reply func(Result, int)) {
 	for {
-		added := make(layout.Ops, 0, 2*len(entries))
-		for i := range entries {
-			e := &entries[i]
+		added := make(layout.Ops, 0, 2*len(additions))
+		for i := range additions {
+			a := &additions[i]
 			var dir string
-			e.Bucket, dir = d.Outbox.Bucket(e.Shard)
+			a.Bucket, dir = d.Outbox.Bucket(a.Shard)
 			added = append(added, layout.Op{Kind: layout.Check, Path: dir, Version: 0},
-				layout.Op{Kind: layout.CreateSequential, Path: dir + "/e-", Data: codec.JoinOutbox(e.parts)})
+				layout.Op{Kind: layout.CreateSequential, Path: dir + "/e-", Data: codec.JoinOutbox(a.parts)})
 		}
 		answers, err := d.Conn.multi("zklive/deliver/multi", ops, added)
 		refused := -1
@@ -178,8 +178,8 @@ func (d *Direct) write(ops layout.Ops, entries []Entry, reply func(Result, int))
 		case err == nil:
 			zxid := zxidOf(answers)
 			reply(Result{Zxid: zxid}, -1)
-			for i, e := range entries {
-				d.Outbox.Written(e, answers[len(ops)+2*i+1].String, zxid)
+			for i, a := range additions {
+				d.Outbox.Written(a, answers[len(ops)+2*i+1].String, zxid)
 			}
 		case refused < len(ops):
 			reply(Result{Err: err}, refused)

@@ -116,15 +116,15 @@ func (g *Group) take() *multi {
 }
 
 // multi is a set of requests that do not touch each other's nodes. A check that several
-// of them need is sent once; their events share one outbox entry for each shard.
+// of them need is sent once; their events share one outbox item for each shard.
 type multi struct {
-	requests []*Request
-	ops      layout.Ops
-	owner    []int // of each operation: the request that it belongs to, or shared
-	entries  []Entry
-	n, bytes int             // of all requests, at most
-	checks   map[check]int   // index of each check
-	touched  map[string]bool // nodes that are checked (false) or written (true)
+	requests  []*Request
+	ops       layout.Ops
+	owner     []int // of each operation: the request that it belongs to, or shared
+	additions []Addition
+	n, bytes  int             // of all requests, at most
+	checks    map[check]int   // index of each check
+	touched   map[string]bool // nodes that are checked (false) or written (true)
 }
 
 // shared is the owner of a check that several requests asked for.
@@ -159,8 +159,8 @@ func (m *multi) join(r *Request) bool {
 		m.ops, m.owner = append(m.ops, op), append(m.owner, index)
 		m.touched[op.Path] = m.touched[op.Path] || op.Writes()
 	}
-	for _, e := range r.entries {
-		m.entries = merge(m.entries, e)
+	for _, e := range r.additions {
+		m.additions = merge(m.additions, e)
 	}
 	m.requests, m.n, m.bytes = append(m.requests, r), m.n+n, m.bytes+bytes
 	return true
@@ -174,7 +174,7 @@ func (m *multi) conflicts(op layout.Op) bool {
 // deliver sends a multi and replies to each request. A refusal applies to all of them:
 // then they are tried again, see split.
 func (g *Group) deliver(m *multi, refusals int) {
-	g.direct.write(m.ops, m.entries, func(res Result, op int) {
+	g.direct.write(m.ops, m.additions, func(res Result, op int) {
 		if Answered(res.Err) && len(m.requests) > 1 {
 			g.split(m, op, refusals+1)
 			return

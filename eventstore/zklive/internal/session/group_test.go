@@ -75,7 +75,7 @@ func TestBoundsOfAMulti(t *testing.T) {
 				o.Create(fmt.Sprintf("/%d/%d", n, i), nil, nil)
 			}
 		})
-		r.entries = []Entry{{Shard: n % 4, parts: [][]byte{make([]byte, bytes)}}}
+		r.additions = []Addition{{Shard: n % 4, parts: [][]byte{make([]byte, bytes)}}}
 		return r
 	}
 	for name, e := range map[string]struct{ ops, bytes int }{"operations": {100, 10}, "bytes": {1, 30 << 10}, "requests": {1, 1}} {
@@ -91,7 +91,7 @@ func TestBoundsOfAMulti(t *testing.T) {
 					t.Fatalf("%d in a group", len(m.requests))
 				}
 				total += len(m.requests)
-				if n, bytes := size(m.ops, m.entries); n > maxOps || bytes > maxBytes {
+				if n, bytes := size(m.ops, m.additions); n > maxOps || bytes > maxBytes {
 					t.Fatalf("%d operations, %d bytes", n, bytes)
 				}
 				if name == "requests" && total < 96 && len(m.requests) != maxGroup {
