@@ -35,8 +35,8 @@ func (e *Unreadable) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *Unreadable) Unwrap() error { return e.Err }
 
-// entry is an event of the log, or what could be read of it.
-type entry struct {
+// readEvent is an event of the log, or what could be read of it.
+type readEvent struct {
 	domain.Recorded
 	fault *Unreadable // nil = it could be read
 }
@@ -58,29 +58,29 @@ func poisonous(err error) bool {
 
 // isolatePoison applies events that could not be applied in one transaction: it halves
 // them until it has found each poison event, holds its aggregate, and applies the others.
-func (p *Projector) isolatePoison(ctx context.Context, entries []entry, err error) error {
+func (p *Projector) isolatePoison(ctx context.Context, events []readEvent, err error) error {
 	delays := p.delays()
-	for tries := 1; len(entries) == 1; tries++ {
+	for tries := 1; len(events) == 1; tries++ {
 		if tries == p.cfg.PoisonTries {
-			return p.hold(ctx, entries[0], err, tries)
+			return p.hold(ctx, events[0], err, tries)
 		}
 		if err := p.pause(ctx, delays.NextBackOff()); err != nil {
 			return err
 		}
-		if err = p.project(ctx, entries, nil); err == nil || !poisonous(err) {
+		if err = p.project(ctx, events, nil); err == nil || !poisonous(err) {
 			return err
 		}
 	}
-	cut := len(entries) / 2
+	cut := len(events) / 2
 	var event *EventError
 	if errors.As(err, &event) { // it names the event
-		for i, e := range entries {
+		for i, e := range events {
 			if e.Seq == event.Seq {
 				cut = max(i, 1)
 			}
 		}
 	}
-	for _, part := range [][]entry{entries[:cut], entries[cut:]} {
+	for _, part := range [][]readEvent{events[:cut], events[cut:]} {
 		if err := p.project(ctx, part, nil); err != nil {
 			if !poisonous(err) {
 				return err
@@ -94,13 +94,13 @@ func (p *Projector) isolatePoison(ctx context.Context, entries []entry, err erro
 }
 
 // hold records an event as poison and moves the checkpoint past it.
-func (p *Projector) hold(ctx context.Context, e entry, cause error, tries int) error {
+func (p *Projector) hold(ctx context.Context, e readEvent, cause error, tries int) error {
 	var event *EventError
 	refusedByFold := errors.As(cause, &event)
 	if !refusedByFold {
 		event = fold.NewEventError(e.Recorded, cause)
 	}
-	err := p.project(ctx, []entry{e}, &poison{
+	err := p.project(ctx, []readEvent{e}, &poison{
 		error: event.Err.Error(), tries: tries,
 		inHistory: e.fault == nil && refusedByFold, // what PostgreSQL refused may be the row itself
 	})
@@ -119,7 +119,7 @@ type poison struct {
 
 // heldEvent is an event that is held, with the row that says so.
 type heldEvent struct {
-	entry
+	readEvent
 	row pgdb.AccessionPoisonEvent
 }
 
@@ -132,7 +132,7 @@ func heldRows(list []heldEvent) (rows []pgdb.AccessionPoisonEvent) {
 
 // splitHeld splits events into those that can be applied and those that are held: the
 // poison event itself, and those of aggregates that are held already.
-func (p *Projector) splitHeld(ctx context.Context, q *pgdb.Queries, entries []entry, heldCount int64, bad *poison) (ready []domain.Recorded, held []heldEvent, err error) {
+func (p *Projector) splitHeld(ctx context.Context, q *pgdb.Queries, events []readEvent, heldCount int64, bad *poison) (ready []domain.Recorded, held []heldEvent, err error) {
 	poisonSeq := map[domain.Aggregate]int64{}
 	if heldCount > 0 {
 		rows, err := q.HeldAggregates(ctx, p.at.Name)
@@ -143,8 +143,8 @@ func (p *Projector) splitHeld(ctx context.Context, q *pgdb.Queries, entries []en
 			poisonSeq[domain.Aggregate{Kind: domain.Kind(row.Kind), ID: row.AggregateID}] = row.Seq
 		}
 	}
-	ready = make([]domain.Recorded, 0, len(entries))
-	for _, e := range entries {
+	ready = make([]domain.Recorded, 0, len(events))
+	for _, e := range events {
 		seq, isHeld := poisonSeq[e.Aggregate]
 		if bad == nil && !isHeld {
 			if e.fault != nil {
@@ -165,7 +165,7 @@ func (p *Projector) splitHeld(ctx context.Context, q *pgdb.Queries, entries []en
 	return ready, held, nil
 }
 
-func (p *Projector) poisonRow(e entry) pgdb.AccessionPoisonEvent {
+func (p *Projector) poisonRow(e readEvent) pgdb.AccessionPoisonEvent {
 	row := pgdb.AccessionPoisonEvent{
 		Name: p.at.Name, Seq: int64(e.Seq), ID: e.ID(), Type: string(e.Type), Kind: string(e.Aggregate.Kind),
 		AggregateID: e.Aggregate.ID, Version: e.Version, BatchID: string(e.BatchID), InHistory: e.fault == nil,
@@ -256,10 +256,10 @@ func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 
 // poisonRetry is the work of [RetryPoison].
 type poisonRetry struct {
-	q       *pgdb.Queries
-	tx      pgx.Tx
-	rows    []pgdb.AccessionPoisonEvent
-	entries []entry // of each row
+	q      *pgdb.Queries
+	tx     pgx.Tx
+	rows   []pgdb.AccessionPoisonEvent
+	events []readEvent // of each row
 }
 
 // read finds the events of the rows.
@@ -277,7 +277,7 @@ func (r *poisonRetry) read(ctx context.Context, source Source) error {
 		history[e.Seq] = e
 	}
 	for _, row := range r.rows {
-		var e entry
+		var e readEvent
 		if at, ok := history[row.Seq]; ok && row.InHistory {
 			e.Recorded, err = recordedOf(at)
 		} else {
@@ -286,13 +286,13 @@ func (r *poisonRetry) read(ctx context.Context, source Source) error {
 		if err != nil {
 			return err
 		}
-		r.entries = append(r.entries, e)
+		r.events = append(r.events, e)
 	}
 	return nil
 }
 
 // fromLog reads one event from the log.
-func fromLog(ctx context.Context, source Source, row pgdb.AccessionPoisonEvent) (entry, error) {
+func fromLog(ctx context.Context, source Source, row pgdb.AccessionPoisonEvent) (readEvent, error) {
 	for e, err := range source(ctx, uint64(row.Seq)) {
 		var fault *Unreadable
 		if errors.As(err, &fault) {
@@ -301,9 +301,9 @@ func fromLog(ctx context.Context, source Source, row pgdb.AccessionPoisonEvent) 
 		if err == nil && (e.Seq != uint64(row.Seq) || string(e.Aggregate.Kind) != row.Kind || e.Aggregate.ID != row.AggregateID) {
 			err = fmt.Errorf("the log has %s at sequence %d, not %s", e.ID(), e.Seq, row.ID)
 		}
-		return entry{e, fault}, err
+		return readEvent{e, fault}, err
 	}
-	return entry{}, fmt.Errorf("the log has no event at sequence %d", row.Seq)
+	return readEvent{}, fmt.Errorf("the log has no event at sequence %d", row.Seq)
 }
 
 // recordedOf returns an event as the history has it.
@@ -327,7 +327,7 @@ func recordedOf(row pgdb.AccessionEvent) (domain.Recorded, error) {
 // apply applies as many of the events as it can and returns how many that were, and
 // why not all.
 func (r *poisonRetry) apply(ctx context.Context) (n int, why *EventError, err error) {
-	for n = len(r.entries); n > 0; {
+	for n = len(r.events); n > 0; {
 		f, bad, cause, err := r.fold(ctx, n)
 		if err != nil {
 			return 0, nil, err
@@ -342,7 +342,7 @@ func (r *poisonRetry) apply(ctx context.Context) (n int, why *EventError, err er
 		if cause == nil {
 			break
 		}
-		n, why = bad, fold.NewEventError(r.entries[bad].Recorded, cause)
+		n, why = bad, fold.NewEventError(r.events[bad].Recorded, cause)
 	}
 	var done []int64
 	for _, row := range r.rows[:n] {
@@ -358,7 +358,7 @@ func (r *poisonRetry) apply(ctx context.Context) (n int, why *EventError, err er
 // fold folds the first n events; bad is the index of the one that could not be folded.
 func (r *poisonRetry) fold(ctx context.Context, n int) (f *fold.Fold, bad int, cause, err error) {
 	var events []domain.Recorded
-	for i, e := range r.entries[:n] {
+	for i, e := range r.events[:n] {
 		if e.fault != nil {
 			return nil, i, e.fault, nil
 		}

@@ -121,26 +121,26 @@ func (p *Projector) Run(ctx context.Context) error {
 		return p.stopError(ctx, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan sourced, p.cfg.MaxBatch)
+	incoming := make(chan sourced, p.cfg.MaxBatch)
 	var reader sync.WaitGroup
 	defer reader.Wait()
 	defer cancel()
 	at := p.at
-	reader.Go(func() { p.read(ctx, at, events) })
+	reader.Go(func() { p.read(ctx, at, incoming) })
 
-	var entries []entry
+	var events []readEvent
 	for delay := p.cfg.MaxDelay; ; {
 		var ended bool
 		var cause error
-		entries, ended, cause = p.collect(ctx, events, entries[:0], delay)
+		events, ended, cause = p.collect(ctx, incoming, events[:0], delay)
 		delay = p.cfg.MaxDelay
-		if len(entries) >= busyBatch {
+		if len(events) >= busyBatch {
 			delay *= busyDelay
 		}
-		if len(entries) > 0 {
-			err := p.project(ctx, entries, nil)
+		if len(events) > 0 {
+			err := p.project(ctx, events, nil)
 			if err != nil && poisonous(err) {
-				err = p.isolatePoison(ctx, entries, err)
+				err = p.isolatePoison(ctx, events, err)
 			}
 			if err != nil {
 				return p.stopError(ctx, err)
@@ -163,7 +163,7 @@ func (p *Projector) stopError(ctx context.Context, err error) error {
 // sourced is what the source returned: an event, or its error. A closed channel says that the
 // source has ended.
 type sourced struct {
-	event entry
+	event readEvent
 	err   error
 }
 
@@ -192,7 +192,7 @@ func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- so
 			next++
 		}
 		select {
-		case to <- sourced{entry{r, fault}, err}:
+		case to <- sourced{readEvent{r, fault}, err}:
 		case <-ctx.Done():
 			return
 		}
@@ -202,30 +202,30 @@ func (p *Projector) read(ctx context.Context, at tables.Checkpoint, to chan<- so
 	}
 }
 
-// collect waits for an event, then at most delay for more, and appends them to entries.
+// collect waits for an event, then at most delay for more, and appends them to events.
 // ended says that no events follow, because the source has ended, with the error cause,
 // or ctx has.
-func (p *Projector) collect(ctx context.Context, from <-chan sourced, entries []entry, delay time.Duration) (_ []entry, ended bool, cause error) {
+func (p *Projector) collect(ctx context.Context, from <-chan sourced, events []readEvent, delay time.Duration) (_ []readEvent, ended bool, cause error) {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	defer timer.Stop()
-	for len(entries) < p.cfg.MaxBatch {
+	for len(events) < p.cfg.MaxBatch {
 		select {
 		case r, open := <-from:
 			if !open || r.err != nil {
-				return entries, true, r.err
+				return events, true, r.err
 			}
-			if len(entries) == 0 {
+			if len(events) == 0 {
 				timer.Reset(delay)
 			}
-			entries = append(entries, r.event)
+			events = append(events, r.event)
 		case <-timer.C:
-			return entries, false, nil
+			return events, false, nil
 		case <-ctx.Done():
 			return nil, true, ctx.Err()
 		}
 	}
-	return entries, false, nil
+	return events, false, nil
 }
 
 // retry calls try again while PostgreSQL cannot be reached.
@@ -244,9 +244,9 @@ func (p *Projector) retry(ctx context.Context, try func() error) error {
 
 // project applies events in one transaction, and repeats it while PostgreSQL cannot be
 // reached. If the answer to a commit was lost, the checkpoint shows whether it was
-// committed. bad, unless nil, says why the one event in entries is poison.
-func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) error {
-	to := tables.After(p.at, entries[len(entries)-1].Recorded)
+// committed. bad, unless nil, says why the one event in events is poison.
+func (p *Projector) project(ctx context.Context, events []readEvent, bad *poison) error {
+	to := tables.After(p.at, events[len(events)-1].Recorded)
 	began := time.Now()
 	first := true
 	err := p.retry(ctx, func() error {
@@ -257,17 +257,17 @@ func (p *Projector) project(ctx context.Context, entries []entry, bad *poison) e
 			}
 		}
 		first = false
-		if err := p.partitions(ctx, int64(entries[0].Seq)); err != nil {
+		if err := p.partitions(ctx, int64(events[0].Seq)); err != nil {
 			return err
 		}
-		return p.apply(ctx, entries, to, bad)
+		return p.apply(ctx, events, to, bad)
 	})
 	if err != nil {
 		return err
 	}
 	p.at = to
 	if p.cfg.Applied != nil {
-		p.cfg.Applied(Applied{Seq: uint64(to.Seq), Events: len(entries), Took: time.Since(began)})
+		p.cfg.Applied(Applied{Seq: uint64(to.Seq), Events: len(events), Took: time.Since(began)})
 	}
 	return nil
 }
@@ -292,7 +292,7 @@ func (p *Projector) partitions(ctx context.Context, seq int64) error {
 
 // apply is one transaction: it moves the checkpoint, folds the events, writes the rows,
 // wakes the readers and commits.
-func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkpoint, bad *poison) error {
+func (p *Projector) apply(ctx context.Context, events []readEvent, to tables.Checkpoint, bad *poison) error {
 	tx, err := p.cfg.DB.BeginTx(ctx, tables.Writing)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
@@ -312,11 +312,11 @@ func (p *Projector) apply(ctx context.Context, entries []entry, to tables.Checkp
 	if p.checkpointRow.Generation != 0 && p.checkpointRow.Generation != row.Generation {
 		// A rebuild has replaced the tables, so the partitions may be missing in the
 		// new ones.
-		if err := q.MakeEventPartitions(ctx, int64(entries[0].Seq)); err != nil {
+		if err := q.MakeEventPartitions(ctx, int64(events[0].Seq)); err != nil {
 			return fmt.Errorf("make partitions of the event table: %w", err)
 		}
 	}
-	ready, held, err := p.splitHeld(ctx, q, entries, row.Held, bad)
+	ready, held, err := p.splitHeld(ctx, q, events, row.Held, bad)
 	if err != nil {
 		return err
 	}

@@ -35,13 +35,13 @@ type batchIndex struct {
 	mu         sync.Mutex
 	by         map[domain.BatchState]*index
 	// known are the batches that exist, with the version last seen.
-	known map[domain.BatchID]statuses.Known
+	known map[domain.BatchID]statuses.Status
 	ready chan struct{}
 	begin func()
 }
 
 func newBatchIndex(r *reader, c *claims, t *claimer, s *submitters) *batchIndex {
-	x := &batchIndex{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]statuses.Known{}, ready: make(chan struct{})}
+	x := &batchIndex{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]statuses.Status{}, ready: make(chan struct{})}
 	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.poll) })
 	return x
 }
@@ -199,7 +199,7 @@ func (x *batchIndex) follow(id domain.BatchID, to domain.BatchState, version int
 	if ix := x.by[was.State]; known && was.State != to && ix != nil {
 		ix.remove(string(id))
 	}
-	x.known[id] = statuses.Known{State: to, Version: version}
+	x.known[id] = statuses.Status{State: to, Version: version}
 	return x.by[to] != nil
 }
 

@@ -302,7 +302,7 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 			w.batches.submitters.note(to.ID, to.Submission.Submitter, to.Listing)
 			w.batches.moved(to.ID, eventstore.Phase(to.State, to.Ticket), to.Version, c.Claim != nil && c.KeepClaim || next != nil)
 			w.rings.Committed(c)
-			w.statuses.Put(to.ID, statuses.Known{State: to.State, Version: to.Version, Token: done[i].Token})
+			w.statuses.Put(to.ID, statuses.Status{State: to.State, Version: to.Version, Token: done[i].Token})
 		case c.Query != nil:
 			w.rings.Committed(c)
 		case c.Entry != nil:

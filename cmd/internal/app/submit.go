@@ -58,7 +58,7 @@ type Submitted struct {
 	Version    int64                 `json:"version"`
 	Type       domain.SubmissionType `json:"type"`
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
-	intake.Known
+	intake.Earlier
 	// Again says that an earlier request under the same key has made the batch.
 	Again bool `json:"again,omitempty"`
 }
@@ -118,7 +118,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	if err != nil {
 		return once.overtaken(ctx, live, id, err)
 	}
-	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, Known: intake.Remember(ctx, a.Open, id, sub)}, nil
+	return Submitted{Batch: id, Version: res.State.Version, Type: sub.Type, PayloadURL: sub.PayloadURL, Earlier: intake.Remember(ctx, a.Open, id, sub)}, nil
 }
 
 // upload stores what the later steps read: a local file in the object store, and a URL

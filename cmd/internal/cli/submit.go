@@ -146,7 +146,7 @@ func (p *program) accepted(ctx context.Context, at door.Door, s app.Submitted, f
 		views.Accepted(p.Err, s)
 		return p.follow(ctx, at, s.Batch, from)
 	}
-	views.Known(p.Err, s)
+	views.Earlier(p.Err, s)
 	return show(p, s, views.Submitted)
 }
 

@@ -74,10 +74,10 @@ func (d *Downloader) Run(ctx context.Context) error {
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	var workers sync.WaitGroup
-	slots := make(chan struct{}, max(d.Workers, 1))
+	working := make(chan struct{}, max(d.Workers, 1))
 	failed := false
 	for ctx.Err() == nil {
-		n, err := d.round(ctx, hard, slots, &workers)
+		n, err := d.round(ctx, hard, working, &workers)
 		if err != nil && ctx.Err() == nil && !failed {
 			d.Log.Warn("files of open directories cannot be downloaded now; it is tried again", "error", err)
 		}
@@ -96,7 +96,7 @@ func (d *Downloader) Run(ctx context.Context) error {
 }
 
 // round hands a page of files to workers, and returns their number.
-func (d *Downloader) round(ctx, hard context.Context, slots chan struct{}, workers *sync.WaitGroup) (n int, err error) {
+func (d *Downloader) round(ctx, hard context.Context, working chan struct{}, workers *sync.WaitGroup) (n int, err error) {
 	now, err := d.Files.Now(ctx)
 	if err != nil {
 		return 0, err
@@ -111,14 +111,14 @@ func (d *Downloader) round(ctx, hard context.Context, slots chan struct{}, worke
 				continue
 			}
 			select {
-			case slots <- struct{}{}:
+			case working <- struct{}{}:
 			case <-ctx.Done():
 				d.end(c)
 				return n, nil
 			}
 			n++
 			workers.Go(func() {
-				defer func() { d.end(c); <-slots }()
+				defer func() { d.end(c); <-working }()
 				d.one(hard, c)
 			})
 		}

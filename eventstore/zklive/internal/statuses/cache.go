@@ -22,16 +22,16 @@ type Cache struct {
 	conn  *session.Conn
 	root  layout.Root
 	mu    sync.Mutex
-	known map[domain.BatchID]Known
+	known map[domain.BatchID]Status
 }
 
 // NewCache returns a cache of the statuses of a tree.
 func NewCache(conn *session.Conn, root layout.Root) *Cache {
-	return &Cache{conn: conn, root: root, known: map[domain.BatchID]Known{}}
+	return &Cache{conn: conn, root: root, known: map[domain.BatchID]Status{}}
 }
 
-// Known is a status as it was read last.
-type Known struct {
+// Status is the status of a batch as it was read last.
+type Status struct {
 	State   domain.BatchState
 	Version int64
 	Token   eventstore.Token
@@ -42,7 +42,7 @@ const statusLimit = 20_000
 
 // Alive returns the status of a batch, from the cache if it has it. A deleted batch is
 // not found.
-func (c *Cache) Alive(ctx context.Context, id domain.BatchID) (Known, error) {
+func (c *Cache) Alive(ctx context.Context, id domain.BatchID) (Status, error) {
 	c.mu.Lock()
 	k, there := c.known[id]
 	c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *Cache) Alive(ctx context.Context, id domain.BatchID) (Known, error) {
 			}
 			return k, &eventstore.Error{Op: "load", Aggregate: id.Aggregate(), Err: err}
 		}
-		k = Known{st.Status, st.Version, eventstore.Token(stat.Version)}
+		k = Status{st.Status, st.Version, eventstore.Token(stat.Version)}
 		c.Put(id, k)
 	}
 	if k.State == domain.BatchDeleted {
@@ -65,7 +65,7 @@ func (c *Cache) Alive(ctx context.Context, id domain.BatchID) (Known, error) {
 }
 
 // Put keeps a status, unless a newer one is known.
-func (c *Cache) Put(id domain.BatchID, k Known) {
+func (c *Cache) Put(id domain.BatchID, k Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known[id].Version > k.Version {

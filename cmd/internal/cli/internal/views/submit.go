@@ -12,8 +12,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Known says what is known of a deposit from before.
-func Known(w io.Writer, s app.Submitted) {
+// Earlier says what is known of a deposit from before.
+func Earlier(w io.Writer, s app.Submitted) {
 	if s.SameAs != "" {
 		fmt.Fprintf(w, "warning: the same payload was deposited before, as %s\nhint: `accession batch show %s` shows what became of it\n", s.SameAs, s.SameAs)
 	}
@@ -27,7 +27,7 @@ func Known(w io.Writer, s app.Submitted) {
 
 // Accepted says that a deposit is accepted.
 func Accepted(w io.Writer, s app.Submitted) {
-	Known(w, s)
+	Earlier(w, s)
 	fmt.Fprintf(w, "%s accepted as %s\n", s.Batch, s.Type)
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// Known is what is known from before of what a deposit brings.
-type Known struct {
+// Earlier is what is known from before of what a deposit brings.
+type Earlier struct {
 	// SameAs is the newest earlier batch of the same payload, by its digest, from the same
 	// submitter for the same profile; "" = none is known.
 	SameAs domain.BatchID `json:"same_as,omitempty"`
@@ -35,7 +35,7 @@ type Servers interface {
 // Remember keeps a deposit that was accepted as a batch, for the comparison with later ones,
 // and returns what is known from before. It is accepted: what cannot be found out, as without
 // PostgreSQL, is no fault of it, and left out.
-func Remember(ctx context.Context, servers Servers, id domain.BatchID, sub domain.Submission) (k Known) {
+func Remember(ctx context.Context, servers Servers, id domain.BatchID, sub domain.Submission) (k Earlier) {
 	if sub.DigestValue == "" && sub.Primary == "" && len(sub.LocalIDs) == 0 {
 		return k // there is nothing to look for
 	}
