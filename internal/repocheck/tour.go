@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,7 +40,8 @@ type step struct {
 }
 
 // CheckTour follows docs/tour.md: each step exists and is called by the one that the
-// page says, and all of them together stay short.
+// page says, and all of them together stay short. Files, folders and methods that its text
+// names exist too.
 func CheckTour(root fs.FS) ([]Finding, error) {
 	text, err := fs.ReadFile(root, tourPage)
 	if err != nil {
@@ -75,7 +77,45 @@ func CheckTour(root fs.FS) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(found, brokenSteps(steps, graph)...), nil
+	return slices.Concat(found, brokenSteps(steps, graph), lostNames(root, all, string(text))), nil
+}
+
+// methodName is a method as godoc writes it.
+var methodName = regexp.MustCompile(`^\(\*?\w+\)\.\w+$`)
+
+// lostNames finds files, folders and methods that the text beside the steps names and that do
+// not exist. A file may be named by the end of its path.
+func lostNames(root fs.FS, all []source, text string) (found []Finding) {
+	files, methods := map[string]bool{}, map[string]bool{}
+	for _, s := range all {
+		for name := s.file; name != ""; {
+			files[name] = true
+			_, name, _ = strings.Cut(name, "/")
+		}
+		for _, decl := range s.syntax.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				methods[FuncName(f)] = true
+			}
+		}
+	}
+	for i, line := range strings.Split(text, "\n") {
+		for _, m := range ticked.FindAllStringSubmatch(tourStep.ReplaceAllString(line, ""), -1) {
+			name, exists := m[1], true
+			switch {
+			case strings.HasSuffix(name, ".go"):
+				exists = files[name]
+			case methodName.MatchString(name):
+				exists = methods[name]
+			case strings.Contains(name, "/") && !strings.ContainsAny(name, " :"):
+				_, err := fs.Stat(root, name)
+				exists = err == nil
+			}
+			if !exists {
+				found = append(found, Finding{tourPage, i + 1, "its text names " + name + ", which does not exist"})
+			}
+		}
+	}
+	return found
 }
 
 // brokenSteps finds the steps that nothing calls where the page says it.

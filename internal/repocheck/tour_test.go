@@ -36,6 +36,10 @@ func TestTour(t *testing.T) {
 		{"the chain ends at an arrow", submitStep + "2. ↳ From the log: `eventstore/handler.go` `decide`\n3. `cmd/submit.go` `check`\n", "decide does not call check"},
 		{"numbers", submitStep + "3. `eventstore/handler.go` `(*Handler).Batch`\n", "is step 2, not 3"},
 		{"too long", submitStep + "2. ↳ From nowhere: `domain/long.go` `long`\n", "have 1509 lines in 2 files"},
+		{"named beside a step", submitStep + "\nThen `zk/store.go` with `(*Store).Read`, in `eventstore/zk`, by `go test ./...`.\n", ""},
+		{"a file that is not there", "1. `cmd/submit.go` `Submit` asks `zk/nowhere.go`.\n", "docs/tour.md:1: its text names zk/nowhere.go, which does not exist"},
+		{"a folder that is not there", submitStep + "Then `eventstore/nowhere`.\n", "its text names eventstore/nowhere, which does not exist"},
+		{"a method that is not there", submitStep + "Then `(*Store).Write`.\n", "its text names (*Store).Write, which does not exist"},
 		{"no step", "Nothing.\n- `go test` runs.\n", "has no step"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
