@@ -126,13 +126,13 @@ func (s *shard) round(ctx context.Context) (int, error) {
 	return len(items), nil
 }
 
-// prepare reads the mark in the first round, and tells the outbox of it. When held aggregates are to be tried again it
+// prepare reads the mark in the first round. When held aggregates are to be tried again it
 // rewinds, so that the next read begins at the mark.
 func (s *shard) prepare(ctx context.Context) error {
 	if !s.started {
 		mark, err := s.relay.Outbox.Mark(ctx, s.n)
 		if err == nil {
-			err = s.relay.Outbox.MoveMark(ctx, s.n, mark) // this process removes now what was sent before
+			err = s.relay.Outbox.MoveMark(ctx, s.n, mark) // it stays, but this process knows it now, and purges up to it
 		}
 		if err != nil {
 			return err

@@ -266,7 +266,7 @@ func (call *commitCall) rows(ctx context.Context) (*layout.Rows, error) {
 	return rows, nil
 }
 
-// found looks which promises of working space and object entries of the jobs exist, for the
+// found reports which promises of working space and object entries of the jobs exist, for the
 // next try. Programs that are older than these nodes move jobs without changing them.
 func (call *commitCall) found(ctx context.Context) (map[string]bool, error) {
 	found := map[string]bool{}

@@ -56,10 +56,10 @@ func (o *outbox) MoveMark(ctx context.Context, shard int, upTo eventstore.Mark) 
 // purge is what the purger knows of a shard.
 type purge struct {
 	upTo eventstore.Offset // all before it are known to be sent
-	due  []dueEntry
+	due  []dueItem
 }
 
-type dueEntry struct {
+type dueItem struct {
 	at  eventstore.Offset
 	due time.Time
 }
@@ -118,7 +118,7 @@ func (o *outbox) purgeShard(ctx context.Context, shard int, upTo eventstore.Offs
 		}
 		for _, at := range newlySent {
 			if !upTo.Before(at) {
-				p.due = append(p.due, dueEntry{at, now.Add(o.cfg.Grace)})
+				p.due = append(p.due, dueItem{at, now.Add(o.cfg.Grace)})
 			}
 		}
 	}

@@ -103,7 +103,7 @@ func (f *Fold) fileTransition(r domain.Recorded, before domain.File, s *fileStat
 		ReasonClass: c.class, ReasonCode: c.code, ReasonMessage: c.message, ReasonHost: c.host, Seq: int64(r.Seq),
 	}
 	if before.State != domain.FileNone {
-		row.FromSince = ptr(s.row.StatusSince)
+		row.FromSince = new(s.row.StatusSince)
 	}
 	if d, ok := r.Data.(*domain.FileFailed); ok {
 		row.Quarantine, row.Uncounted = d.Quarantine, d.Uncounted

@@ -79,13 +79,13 @@ func (s *jobState) outputs(r domain.Recorded) {
 	case *domain.JobCreated:
 		s.row.CreatedAt = timeOrNull(r.Time)
 	case *domain.JobEstimated:
-		s.row.Files, s.row.Bytes = ptr(int64(d.Files)), &d.Bytes
+		s.row.Files, s.row.Bytes = new(int64(d.Files)), &d.Bytes
 	case *domain.JobDownloaded:
-		s.row.Files, s.row.Bytes = ptr(int64(d.Files)), &d.Bytes
+		s.row.Files, s.row.Bytes = new(int64(d.Files)), &d.Bytes
 	case *domain.JobIdentified:
 		s.row.IdentifierMinted = &d.Minted
 	case *domain.JobProcessed:
-		s.row.ObjectVersion = ptr(int64(d.Object.Version))
+		s.row.ObjectVersion = new(int64(d.Object.Version))
 		s.row.ManifestKey, s.row.ManifestSha256 = &d.Object.ManifestKey, &d.Object.ManifestSHA256
 	case *domain.JobDone:
 		s.row.Callback, s.row.CompletedAt = &d.Callback, timeOrNull(r.Time)
@@ -151,5 +151,3 @@ func JobOf(row pgdb.AccessionJob) (domain.Job, error) {
 	}
 	return j, nil
 }
-
-func ptr[T any](v T) *T { return &v }

@@ -87,10 +87,10 @@ func (t *retries) fold(r domain.Recorded, from domain.JobState, j domain.Job, ba
 		row.isNew, row.BatchID, row.Status = true, j.Configuration.BatchID, string(from)
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
 		row.Host, row.WhoActs = why.Host, why.WhoActs
-		row.FailedAt, row.Outcome, row.TraceID = r.Time.Time, ptr(OutcomeOpen), traceOrNull(r)
+		row.FailedAt, row.Outcome, row.TraceID = r.Time.Time, new(OutcomeOpen), traceOrNull(r)
 	case from == domain.JobFailed && j.State != domain.JobDeleted:
 		row := t.at(j.ID, j.RetryCount)
-		row.ResumedAt, row.ResumedBy, row.ResumedTo = timeOrNull(r.Time), ptr(string(r.Actor)), ptr(string(j.State))
+		row.ResumedAt, row.ResumedBy, row.ResumedTo = timeOrNull(r.Time), new(string(r.Actor)), new(string(j.State))
 	case j.State == domain.JobCompleted:
 		t.ends(j, OutcomeSucceeded)
 	case j.State == domain.JobDeleted && from != domain.JobCompleted:
@@ -162,11 +162,11 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		row.isNew, row.BatchID, row.Status, row.Attempt = true, s.Spec.BatchID, string(from), why.Attempt
 		row.Class, row.Code, row.Message, row.Worker = why.Class, why.Code, why.Message, why.Worker
 		row.Host, row.WhoActs = why.Host, why.WhoActs
-		row.FailedAt, row.Outcome, row.TraceID = at, ptr(OutcomeOpen), traceOrNull(r)
+		row.FailedAt, row.Outcome, row.TraceID = at, new(OutcomeOpen), traceOrNull(r)
 		if d, ok := r.Data.(*domain.FileFailed); ok {
 			row.Uncounted = d.Uncounted
 		}
-		s.row.OpenFailure = ptr(r.Version)
+		s.row.OpenFailure = new(r.Version)
 	case domain.FileIgnore, domain.FileAbandoned:
 		settle(OutcomeGivenUp)
 	case domain.FileDownloaded, domain.FileProcessed:
@@ -179,7 +179,7 @@ func (f *Fold) fileRetries(r domain.Recorded, from domain.FileState, s *fileStat
 		if last == nil || from != domain.FileDownloadingFailed && from != domain.FileProcessingFailed && !from.Terminal() {
 			return
 		}
-		last.ResumedAt, last.ResumedBy, last.ResumedTo = ptr(at), ptr(string(r.Actor)), ptr(string(s.State))
+		last.ResumedAt, last.ResumedBy, last.ResumedTo = new(at), new(string(r.Actor)), new(string(s.State))
 		settle(OutcomeOpen) // the file is no longer given up
 	}
 }

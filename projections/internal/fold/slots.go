@@ -44,7 +44,7 @@ func (f *Fold) slot(r domain.Recorded) error {
 	if before.State == domain.SlotNone {
 		s.row.CreatedAt = at
 	} else {
-		moved.FromSince = ptr(s.row.StatusSince)
+		moved.FromSince = new(s.row.StatusSince)
 	}
 	f.slotTransitions = append(f.slotTransitions, moved)
 	row := &s.row
