@@ -149,7 +149,8 @@ func Return(text string, words ...string) Op {
 }
 
 // Expr replaces an expression that is written like this, but for its spaces; $0 in the
-// text is what it was.
+// text is what it was. It is for what no other operation fits: a rename in the expression
+// breaks the row.
 func Expr(was, text string) Op {
 	return Op{"Expr(" + was + ")", func(f function) []edit {
 		var found []edit

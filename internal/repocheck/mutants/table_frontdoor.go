@@ -15,11 +15,11 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/remote", Test: "TestAnswersThatAreProblems",
 }, {
 	Name: "the digest of an exported file", Why: "a damaged file is exported as good",
-	At: "cmd/internal/store (*Export).write", Do: []Op{Expr("is(m.blob(want.Key), want)", "error(nil)")},
+	At: "cmd/internal/store (*Export).write", Do: []Op{Call("is", "error(nil)")},
 	Package: "cmd/internal/store", Test: "TestExport",
 }, {
 	Name: "the limit of a stream of events to what its caller may see", Why: "a user follows what happens in other collections",
-	At: "cmd/internal/operation (*follower).shown", Do: []Op{Expr("!f.sees.Selects(owner.Collection, owner.Submitter)", "false")},
+	At: "cmd/internal/operation (*follower).shown", Do: []Op{Never("Selects")},
 	Package: "cmd/internal/operation", Test: "TestStreamWithinRights",
 }, {
 	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
@@ -55,7 +55,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestProfilesSetAtOnce",
 }, {
 	Name: "the file that counts again when a profile is removed", Why: "a profile goes back to a file with another collection, and what was deposited is in none",
-	At: "cmd/internal/app/profiles Rm", Do: []Op{Expr("set.Fits(of)", "error(nil)")},
+	At: "cmd/internal/app/profiles Rm", Do: []Op{Call("Fits", "error(nil)")},
 	Package: e2e, Test: "TestProfilesAreSet",
 }, {
 	Name: "the reason of a profile that is set", Why: "a profile is changed and its history does not say why",
@@ -63,7 +63,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestProfilesAreSet",
 }, {
 	Name: "the last boundary of a form", Why: "a form that was cut off among the lines that begin a part is accepted, without the fields behind",
-	At: "cmd/internal/forms (*form).next", Do: []Op{Expr("!f.budget.ended", "true")},
+	At: "cmd/internal/forms (*form).next", Do: []Op{Always("ended")},
 	Package: e2e, Test: "TestFormsThatAreRefused",
 }, {
 	Name: "the refusal of fields that are not served", Why: "a client is told that it has what it asked for, and has not",
@@ -71,7 +71,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/forms", Test: "TestFormsOfMerrittThatAreRefused",
 }, {
 	Name: "the check of a right that is used", Why: "an admin of one collection, which cannot be given, may change users and rights",
-	At: "domain/access (Right).allows", Do: []Op{Expr("r.Check() == nil", "true")},
+	At: "domain/access (Right).allows", Do: []Op{Always("Check")},
 	Package: "domain/access", Test: "TestMay",
 }, {
 	Name: "the right of a caller to change a thing", Why: "a depositor changes what others deposited in the collection",
@@ -83,7 +83,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestRightsOverHTTP",
 }, {
 	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
-	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Expr("checkTexts(in)", "error(nil)")},
+	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Call("checkTexts", "error(nil)")},
 	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
 }, {
 	Name: "the count of header fields", Why: "a request with thousands of fields is kept in memory while it is answered", Was: true,
@@ -123,7 +123,7 @@ var frontDoor = []Mutant{{
 	Package: "projections", Test: "TestFilters",
 }, {
 	Name: "the closed intake, over HTTP", Why: "files are taken while administrators let none in",
-	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("intake.Admit(ctx, r.App.Open.DepositQueues, queue, user, false)", "error(nil)")},
+	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Call("Admit", "error(nil)")},
 	Package: "cmd/internal/app/drops", Test: "TestClosedRoom",
 }, {
 	Name: "the key of a deposit before its room", Why: "a deposit that was accepted is refused when it is requested again while the intake is closed",
@@ -135,7 +135,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
 	Name: "the key of an upload before its room", Why: "an upload that was accepted is refused when it is sent again while the intake is closed",
-	At: "cmd/internal/app/drops (*Receiver).Accepted", Do: []Op{Expr("d.Key == \"\"", "true")},
+	At: "cmd/internal/app/drops (*Receiver).Accepted", Do: []Op{Always("Key")},
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
 	Name: "the fields of a newer program in a setting", Why: "a program that runs beside a newer one suspends a deposit queue, because its setting has more fields",
@@ -151,7 +151,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
 	Name: "the closed intake, where a batch is made", Why: "the command line deposits while administrators let nothing in",
-	At: "cmd/internal/app (*App).Submit", Do: []Op{Expr("intake.Admit(ctx, a.Open.DepositQueues, fair.QueueMetadata, sub.Submitter, d.ID != \"\")", "error(nil)")},
+	At: "cmd/internal/app (*App).Submit", Do: []Op{Call("Admit", "error(nil)")},
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
 	Name: "the closed intake, of the drop folder", Why: "what was accepted before the intake was closed is refused",
@@ -159,7 +159,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app/intake", Test: "TestAdmit",
 }, {
 	Name: "the secrets of URLs inside a job", Why: "an operator reads the tokens of a depositor's URLs",
-	At: "cmd/internal/app/look text", Do: []Op{Expr("fetch.Redact(u)", "u")},
+	At: "cmd/internal/app/look text", Do: []Op{Call("Redact", "u")},
 	Package: "cmd/internal/app/look", Test: "TestHidden",
 }, {
 	Name: "the place of the working directory", Why: "the API tells where files are on a machine of the service",
@@ -167,7 +167,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app/look", Test: "TestHidden",
 }, {
 	Name: "the place of a job's working directory", Why: "the API tells where files are on a machine of the service",
-	At: "cmd/internal/operation unplaced", Do: []Op{Expr("event.WorkingDir(domain.BatchID(j.BatchID), j.WorkingDir)", "j.WorkingDir")},
+	At: "cmd/internal/operation unplaced", Do: []Op{Call("WorkingDir", "j.WorkingDir")},
 	Package: e2e, Test: "TestLookIntoAJob",
 }, {
 	Name: "what a caller learns from a filter", Why: "a user finds out which collections of others there are",
@@ -219,7 +219,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/drop", Test: "TestExpired",
 }, {
 	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
-	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Expr("len(waiting)", "len(waiting)*0")},
+	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Call("len", "len(waiting)*0")},
 	Package: e2e, Test: "TestFrontDoor",
 }, {
 	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
@@ -263,11 +263,11 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestFormsThatAreRefused",
 }, {
 	Name: "the right to send a piece of an upload", Why: "a user who has lost the right to deposit goes on with a file that comes in pieces",
-	At: "cmd/internal/operation MayResume", Do: []Op{Expr("a.Allowed(c)", "a, error(nil)")},
+	At: "cmd/internal/operation MayResume", Do: []Op{Call("Allowed", "a, error(nil)")},
 	Package: e2e, Test: "TestRightsOfFormsAndPieces",
 }, {
 	Name: "what is sent without a caller", Why: "everyone reads what is deposited, without a key",
-	At: "cmd/internal/httpapi withoutCaller", Do: []Op{Expr("path == docsPath", "true")},
+	At: "cmd/internal/httpapi withoutCaller", Do: []Op{Always("docsPath")},
 	Package: "cmd/internal/httpapi", Test: "TestRoutesWithoutCaller",
 }, {
 	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
@@ -291,11 +291,11 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app", Test: "TestDeletionRequestedAgain",
 }, {
 	Name: "the audit of a command of the machine", Why: "the audit does not say what operators did at the machine",
-	At: "cmd/internal/operation (*Operation).Noted", Do: []Op{Expr("op.Write && !op.Audits && !e.DryRun", "false")},
+	At: "cmd/internal/operation (*Operation).Noted", Do: []Op{Never("DryRun", "Audits")},
 	Package: "cmd/internal/operation", Test: "TestWhatIsAudited",
 }, {
 	Name: "the audit of what no operation has seen", Why: "requests of a known caller that cannot be read are refused without a trace",
-	At: "cmd/internal/httpapi (*Server).unseen", Do: []Op{Expr("k.ended", "true")},
+	At: "cmd/internal/httpapi (*Server).unseen", Do: []Op{Always("ended")},
 	Package: "cmd/internal/httpapi", Test: "TestRefusalsAreAudited",
 }, {
 	Name: "the bound of a caller's refusals in the audit", Why: "a client with a key fills the tables with what it is refused",

@@ -15,7 +15,7 @@ var outbox = []Mutant{{
 	Package: relay, Test: "TestRelayHoldsAGapAlone",
 }, {
 	Name: "what a dead leader had sent", Why: "the last events before a leader died stay in the tree until there are others", Was: true,
-	At: "eventstore/relay (*shard).prepare", Do: []Op{Expr("s.relay.Outbox.MoveMark(ctx, s.n, mark)", "error(nil)")},
+	At: "eventstore/relay (*shard).prepare", Do: []Op{Call("MoveMark", "error(nil)")},
 	Package: relay, Test: "TestRelayTellsOfTheMarkItFinds",
 }, {
 	Name: "a gap in the relay hints", Why: "the event of another process is skipped",
@@ -47,7 +47,7 @@ var outbox = []Mutant{{
 	Package: store, Test: "TestPressureByLevel",
 }, {
 	Name: "the batches that have ended, against queue_limit", Why: "completed and failed batches keep deposits out until they are deleted", Was: true,
-	At: "eventstore/zklive/internal/statuses (*Unended).Count", Do: []Op{Expr("len(c.ended)", "0")},
+	At: "eventstore/zklive/internal/statuses (*Unended).Count", Do: []Op{Call("len", "0")},
 	Package: zklive, Test: "TestEndedBatchesFillNothing",
 }}
 
@@ -209,11 +209,11 @@ var tables = []Mutant{{
 	Package: "projections", Test: "TestReaderThatStandsStill",
 }, {
 	Name: "the times of rows, which are never later", Why: "an event that is put back from its row is a millisecond later",
-	At: "projections/internal/fold stored", Do: []Op{Expr("at.Truncate(time.Microsecond)", "at.Round(time.Microsecond)")},
+	At: "projections/internal/fold stored", Do: []Op{Call("Truncate", "at.Round(time.Microsecond)")},
 	Package: "projections/internal/fold", Test: "TestStoredTimeIsNeverLater",
 }, {
 	Name: "the key of a deposit in the drop folder", Why: "a transfer that was cut off makes a second batch",
-	At: "cmd/internal/app/drops (*Transfer).transfer", Do: []Op{Expr("keyOf(d.ID)", `""`)},
+	At: "cmd/internal/app/drops (*Transfer).transfer", Do: []Op{Call("keyOf", `""`)},
 	Package: e2e, Test: "TestDropFolder",
 }, {
 	Name: "the lock of a deposit in the drop folder", Why: "a deposit is said to be removed while a batch is made of it",

@@ -3,15 +3,15 @@ package main
 // truth: what is compared, found, mended and removed.
 var truth = []Mutant{{
 	Name: "the comparison of the servers before the auditor repairs", Why: "an older copy of a server is made the truth at night",
-	At: "cmd/internal/wire (*Installation).restoreRows", Do: []Op{Expr("in.compareCopies(ctx)", "error(nil)")},
+	At: "cmd/internal/wire (*Installation).restoreRows", Do: []Op{Call("compareCopies", "error(nil)")},
 	Package: e2e, Test: "TestAuditorRestoresTheInventory",
 }, {
 	Name: "rows that the inventory lacks", Why: "what is stored is not found until a person repairs",
-	At: "cmd/internal/audit (*Auditor).restore", Do: []Op{Expr("len(missing) == 0", "true")},
+	At: "cmd/internal/audit (*Auditor).restore", Do: []Op{Always("missing", "0")},
 	Package: e2e, Test: "TestAuditorRestoresTheInventory",
 }, {
 	Name: "the collection of an event that says that a job was repaired", Why: "who reads the events of one collection does not learn of it",
-	At: "eventstore (*Handler).RepairJob", Do: []Op{Expr("h.Collection(want.Configuration.ProfileName)", `""`)},
+	At: "eventstore (*Handler).RepairJob", Do: []Op{Call("Collection", `""`)},
 	Package: e2e, Test: "TestHistoryOfEverything",
 }, {
 	Name: "what others have built on the tables", Why: "a rebuild drops their views with the old tables", Was: true,

@@ -46,7 +46,7 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
 	Name: "the full disk that jobs wait for", Why: "jobs fail while the object store is full",
-	At: "cmd/internal/daemon storageIll", Do: []Op{Expr("at.Code == store.CodeDiskFull", "false")},
+	At: "cmd/internal/daemon storageIll", Do: []Op{Never("CodeDiskFull")},
 	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
 }, {
 	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
@@ -54,11 +54,11 @@ var world = []Mutant{{
 	Package: "cmd/accession/e2e", Test: "TestVersionsFollowTheOrderOfDeposits",
 }, {
 	Name: "the order of the batches of jobs", Why: "a job whose manifest was read later waits for those that wait for it, or comes after them",
-	At: "cmd/internal/daemon/order (*Jobs).earlier", Do: []Op{Expr("cmp.Compare(batch, j.Configuration.BatchID)", "0")},
+	At: "cmd/internal/daemon/order (*Jobs).earlier", Do: []Op{Call("Compare", "0", "BatchID")},
 	Package: "cmd/internal/daemon/order", Test: "TestOrderOfDeposits",
 }, {
 	Name: "the bound of the wait for an older deposit", Why: "jobs wait for ever for a batch that waits for the room they take",
-	At: "cmd/internal/daemon/order (*Jobs).making", Do: []Op{Expr("o.clock().Sub(b.State.Modified.Time) < Patience", "true")},
+	At: "cmd/internal/daemon/order (*Jobs).making", Do: []Op{Always("Patience")},
 	Package: "cmd/internal/daemon/order", Test: "TestOrderOfDeposits",
 }, {
 	Name: "the settled place of a job with a version", Why: "two jobs of an object wait for each other",
@@ -66,7 +66,7 @@ var world = []Mutant{{
 	Package: "cmd/internal/daemon/order", Test: "TestWaitsForNone",
 }, {
 	Name: "the look at the job of an object entry", Why: "an entry that an older program left keeps a job waiting for ever",
-	At: "cmd/internal/daemon/order (*Jobs).stands", Do: []Op{Expr("at.State.SameObject(j)", `at.State.ID != ""`)},
+	At: "cmd/internal/daemon/order (*Jobs).stands", Do: []Op{Call("SameObject", `at.State.ID != ""`)},
 	Package: "cmd/internal/daemon/order", Test: "TestWaitsForNone",
 }, {
 	Name: "the object entry of a requeued job", Why: "a later job overtakes it",
@@ -82,7 +82,7 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestMintedNameIsConfirmed/ConfirmIdentifier_of_an_older_copy",
 }, {
 	Name: "the minted name that a dead worker bound", Why: "the object passes for one that was there before, and its name is never known to exist",
-	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Expr("known != own", "true")},
+	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Always("own", "known")},
 	Package: daemon, Test: "TestMintedNameIsConfirmed/BindLocalID",
 }, {
 	Name: "the look into the inventory before an insert", Why: "a step that starts over fails, or records twice",
@@ -253,7 +253,7 @@ var bugs = []Mutant{{
 	Package: "domain", Test: "TestJobPairs",
 }, {
 	Name: "the version that an update starts from", Why: "an update drops the files that it does not name",
-	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Expr("j.Configuration.SubmissionMode == modeUpdate", "false")},
+	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Never("modeUpdate")},
 	Package: daemon, Test: "TestAddAndUpdate",
 }, {
 	Name: "the version that an interrupted update started from", Why: "a step that starts over stores other files than its first try",
@@ -301,7 +301,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
 }, {
 	Name: "the pauses that grow", Why: "an outage of seconds at the other side ends a job until a person comes", Was: true,
-	At: "cmd/internal/daemon/limits (Pauses).Least", Do: []Op{Expr("max(p.Longest, p.First)", "p.First")},
+	At: "cmd/internal/daemon/limits (Pauses).Least", Do: []Op{Call("max", "p.First", "First")},
 	Package: "cmd/internal/daemon/limits", Test: "TestPauses",
 }, {
 	Name: "a download that a stop cuts off", Why: "each restart of the service uses up an attempt at what it was fetching", Was: true,
