@@ -137,7 +137,7 @@ func (p *Pressure) outbox(most int) error {
 }
 
 // Admit refuses changes for which there is no room. Holds and pauses are always
-// let through: an operator needs them to mend things.
+// let through: an operator needs them to repair things.
 func (p *Pressure) Admit(ctx context.Context, changes []Change) error {
 	deposit := slices.ContainsFunc(changes, func(c Change) bool {
 		return c.Batch != nil && c.Batch.From.State == "" || c.Query != nil && c.Query.From.State == asked.None || c.Entry != nil && c.Entry.From.State == entry.None

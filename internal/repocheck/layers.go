@@ -105,7 +105,7 @@ var Layers = []Layer{
 		Packages: discovery,
 		May:      join(domain, []string{"cmd/internal/fetch"}),
 	}, {
-		// Compares what the three servers hold, and mends it.
+		// Compares what the three servers hold, and repairs it.
 		Packages: []string{"cmd/internal/consistency"},
 		May:      core,
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},

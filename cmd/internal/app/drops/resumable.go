@@ -135,7 +135,7 @@ func Append(a *app.App, u Resumable, piece io.Reader) (n int64, err error) {
 }
 
 // Finish makes the deposit of an upload that is locked and whole, once. A file with another
-// digest than its owner has is removed, as it cannot be mended.
+// digest than its owner has is removed, as it cannot be repaired.
 func Finish(a *app.App, u Resumable) (_ Resumable, err error) {
 	defer app.Explained(&err, "upload")
 	folder, err := a.Open.Drop(true)

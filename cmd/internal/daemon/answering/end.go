@@ -89,7 +89,7 @@ func (s *Service) faultOf(id domain.QueryID, err error) *domain.Reason {
 	return &why
 }
 
-// ours reports whether an error is one of our servers, which is mended, or of a stop.
+// ours reports whether an error is one of our servers, which is repaired, or of a stop.
 func ours(err error) bool {
 	var live *eventstore.Error
 	var objects *store.Error

@@ -126,7 +126,7 @@ func (e Env) open() *cobra.Command {
 		Short: "Accept deposits again",
 		Long: `Open the intake of a deposit queue, metadata or query, or of both: all, or no argument. A
 user for whom it was closed alone stays closed out until it is opened with --user.`,
-		Example: "  accession intake open --reason \"the upgrade is done\"\n  accession intake open metadata --user ana --reason \"the files are mended\"",
+		Example: "  accession intake open --reason \"the upgrade is done\"\n  accession intake open metadata --user ana --reason \"the files are repaired\"",
 		Args:    k.check, Flags: k.flags, IDs: k.ids,
 		As: func(id string, change operation.Change) (string, any) {
 			in := &operation.IntakeOpen{Settings: k.settings(id, change)}
