@@ -1,6 +1,9 @@
 package manifest
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Algorithm is a digest algorithm, in the one spelling that is used inside:
 // lower case without a dash.
@@ -52,4 +55,18 @@ func (a Algorithm) CheckDigest(value string) (string, error) {
 			len(value), a, a.HexLength())
 	}
 	return strings.ToLower(value), nil
+}
+
+// ParseDigest parses ALGORITHM:HEX.
+func ParseDigest(s string) (algorithm, value string, err error) {
+	name, hex, ok := strings.Cut(s, ":")
+	if !ok {
+		return "", "", errors.New("write ALGORITHM:HEX, such as sha256:9f86d0…")
+	}
+	a, err := ParseAlgorithm(name)
+	if err != nil {
+		return "", "", err
+	}
+	value, err = a.CheckDigest(hex)
+	return string(a), value, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
@@ -171,4 +172,9 @@ func (r meteredRecords) RecordObject(ctx context.Context, o record.Object) (bool
 func (r meteredRecords) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
 	r.metrics.Effect("message", failure)
 	return r.Records.EndDelivery(ctx, key, failure, final)
+}
+
+// BulkActions returns what carries out commands about all that a filter selects.
+func (in *Installation) BulkActions() *bulk.Runner {
+	return &bulk.Runner{App: &app.App{Open: in.Resources()}, Log: in.log.With("role", "bulk")}
 }
