@@ -39,7 +39,7 @@ var Promises = []Claim{
 	{ID: "P15", Says: "What others write is text when it is kept and shown: nothing that a terminal, a mail header or a path obeys, and nothing that a reader cannot see."},
 	{ID: "P16", Says: "An operator can end any job in any state; one that can never fit ends by itself."},
 	{ID: "P17", Says: "Jobs of one object become its versions one at a time: in the order of the rows of a manifest, and of the deposits of a submitter, whichever manifest is read first."},
-	{ID: "P18", Says: "Our own trouble, as far as it is known as such, and a stop use up no attempt, and an outage of a depositor's server of up to an hour ends no job."},
+	{ID: "P18", Says: "Our own trouble, an error of unknown kind among it, and a stop use up no attempt, and an outage of a depositor's server of up to an hour ends no job."},
 	{ID: "P19", Says: "A deposit that is sent again under its key is made once."},
 	{ID: "P20", Says: "The private servers trust nothing that another user of the machine owns."},
 	{ID: "P21", Says: "What differs from the log in the tree, the next ids, the tables or the views is found by `verify`, and mended by it or by a rebuild."},

@@ -81,10 +81,11 @@ func retry(r domain.Reason, err error, most int) Outcome {
 // job prevents the step or, if err is nil, the job has changed meanwhile.
 func release(err error) Outcome { return Outcome{verb: verbRelease, err: err} }
 
-// errorOutcome returns the outcome of an error on our side. While one of our servers, the
-// store or the disk cannot be used the job waits, without limit and with the reason in
-// its status (not while it is the log, which could not take that event); a permanent
-// error fails it at once; an error of unknown kind after maxTries.
+// errorOutcome returns the outcome of an error on our side. The job waits, without limit
+// and with the reason in its status (not while it is the log, which could not take that
+// event), while one of our servers, the store or the disk cannot be used, and after an
+// error of unknown kind: nobody has said that it is the deposit's. A permanent error fails
+// it at once, and what an object store says of the object itself after maxTries.
 func (s *steps) errorOutcome(err error, doing string) Outcome {
 	r := reason.Of(err, doing)
 	wrapped := fmt.Errorf("%s: %w", doing, err)
@@ -97,8 +98,11 @@ func (s *steps) errorOutcome(err error, doing string) Outcome {
 		return Outcome{verb: verbTrouble, reason: r, err: wrapped}
 	case errors.As(err, &p), known:
 		return fail(r)
-	default:
+	case ofTheObject(err):
 		return Outcome{verb: verbRetry, reason: r, err: wrapped, most: maxTries, ours: true}
+	default:
+		r.Class = domain.ClassSystem
+		return Outcome{verb: verbTrouble, reason: r, err: wrapped}
 	}
 }
 
@@ -113,6 +117,20 @@ func isAway(err error) bool {
 func storageIll(err error) bool {
 	var at *store.Error
 	return errors.As(err, &at) && (at.Code == store.CodeDiskFull || at.Code == store.CodeBroken || at.Code == store.CodeCancelled)
+}
+
+// ofTheObject reports whether an object store works, and cannot keep what it is given: it
+// has other bytes, or takes no such name.
+func ofTheObject(err error) bool {
+	var at *store.Error
+	if !errors.As(err, &at) {
+		return false
+	}
+	switch at.Code {
+	case store.CodeConflict, store.CodeMismatch, store.CodeBadKey, store.CodeBadName:
+		return true
+	}
+	return false
 }
 
 // isRefused reports whether the rules refused a command.

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -181,11 +183,11 @@ func TestClaimsUsedUp(t *testing.T) {
 	w.wantJob(id, domain.JobEstimating, domain.CodeClaimsUsedUp)
 }
 
-// An error of unknown kind fails a job only when it stays, one of a depositor's server
-// after the attempts of the profile; our own side never does, and the job says that it
-// waits, once.
+// Our own side never fails a job, also by an error of unknown kind: it waits, uses nothing
+// up, and says so once. A depositor's server fails it after the attempts of the profile, and
+// an object store that has something else than its object after a few.
 // Shows: P18
-func TestTroubleIsFinite(t *testing.T) {
+func TestTroubleWaits(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)
 	id := w.aJobIn(domain.JobDownloading)
@@ -194,36 +196,71 @@ func TestTroubleIsFinite(t *testing.T) {
 		w.clock.Advance(time.Hour)
 	}
 	steps := w.r.steps
-	full := steps.errorOutcome(&store.Error{Code: store.CodeDiskFull}, "store the object")
-	for range 3 * maxTries {
-		turn(release(errors.New("away")))
-		turn(full)
-	}
-	w.wantJob(id, domain.JobDownloading, domain.CodeSpaceShort)
-	if n := count(w.events(id.Aggregate()), domain.EventJobWaiting); n != 1 {
-		t.Errorf("%d events say that it waits", n)
+	for n, err := range []error{&store.Error{Code: store.CodeDiskFull}, &store.Error{Code: store.CodeNotFound}, &record.Error{Code: record.CodeBroken},
+		errors.New("ill"), context.DeadlineExceeded} {
+		ill := steps.errorOutcome(err, "")
+		for range 3 * maxTries {
+			turn(release(errors.New("away")))
+			turn(ill)
+		}
+		if j := w.wantJob(id, domain.JobDownloading, ill.reason.Code); j.Reason.Class != domain.ClassWait {
+			t.Errorf("after %v it waits as %+v", err, j.Reason)
+		}
+		if told := count(w.events(id.Aggregate()), domain.EventJobWaiting); told != n+1 {
+			t.Errorf("after %v %d events say that it waits", err, told)
+		}
 	}
 	w.r.tries.Done(id.Aggregate())
 	theirs := retry(domain.Reason{Class: domain.ClassContent, Code: fetch.CodeUnreachable, Message: "gone"}, &fetch.Error{Temporary: true}, 9)
 	for range 8 {
 		turn(theirs)
 	}
-	ill := steps.errorOutcome(errors.New("ill"), "")
+	other := steps.errorOutcome(&store.Error{Code: store.CodeConflict}, "")
 	for range maxTries - 1 {
-		turn(ill)
+		turn(other)
 	}
-	if j := w.wantJob(id, domain.JobDownloading, reason.CodeInternal); j.Reason.Class != domain.ClassWait {
-		t.Errorf("it waits as %+v", j.Reason)
-	}
+	w.wantJob(id, domain.JobDownloading, reason.CodeStorage)
 	turn(theirs)
 	w.wantJob(id, domain.JobFailed, fetch.CodeUnreachable)
 
 	id = w.aJobIn(domain.JobDownloading)
 	for range maxTries {
 		w.wantJob(id, domain.JobDownloading, w.codeOf(id))
-		turn(ill)
+		turn(other)
 	}
-	w.wantJob(id, domain.JobFailed, reason.CodeInternal)
+	w.wantJob(id, domain.JobFailed, reason.CodeStorage)
+}
+
+// A step that meets an error of unknown kind makes its job wait, and its files' attempts are
+// given back, however often.
+// Shows: P18
+func TestUnknownErrorUsesNothingUp(t *testing.T) {
+	t.Parallel()
+	for in, op := range map[domain.JobState]string{domain.JobProcessing: "FinishEffect", domain.JobRecording: "RecordObject"} {
+		t.Run(op, func(t *testing.T) {
+			t.Parallel()
+			w := newFixture(t)
+			w.web.serve("/a.txt", "a")
+			id := w.jobIn(in, domain.TypeFile, "/a.txt")
+			by := "job-" + string(in)
+			tries := 3 * w.cfg.ProcessingAttempts * maxTries
+			w.refuse(op, tries, errors.New("odd"))
+			for range tries {
+				w.turn(by)
+				w.wantJob(id, in, reason.CodeInternal)
+				w.clock.Advance(limits.MaxOurs)
+			}
+			for _, f := range w.fileStatesOf(id) {
+				if in == domain.JobProcessing && f.ProcessingAttempts != 0 {
+					t.Errorf("%d attempts are used up", f.ProcessingAttempts)
+				}
+			}
+			w.turn(by)
+			if s := w.job(id).State; s == in || s == domain.JobFailed {
+				t.Errorf("when the error has ended the job is %s", s)
+			}
+		})
+	}
 }
 
 // An attempt that cannot help is the last.

@@ -97,8 +97,8 @@ func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, n
 	return res.Claim, err
 }
 
-// lastTry reports whether the job fails, of an error of unknown kind or of a depositor's
-// server, instead of being released once more.
+// lastTry reports whether the job fails, of what an object store says of its object or of
+// a depositor's server, instead of being released once more.
 func (t *JobTask) lastTry(most int, theirs bool) bool {
 	return t.tries.Count(t.Job.ID.Aggregate(), t.round(), theirs)+1 >= most
 }

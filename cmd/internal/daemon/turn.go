@@ -356,6 +356,6 @@ func (t *turn) release(delay time.Duration) {
 	}
 }
 
-// maxTries is how often in a row this process releases a job after an error of unknown
-// kind before it fails.
+// maxTries is how often in a row this process releases a job before it fails, after an
+// object store has said that it has something else than the job's object.
 const maxTries = 6

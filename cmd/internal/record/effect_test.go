@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -100,7 +102,9 @@ func TestFault(t *testing.T) {
 		again bool
 	}{
 		{record.Error{Code: record.CodeUnavailable}, domain.ClassSystem, true},
-		{record.Error{Code: record.CodeBroken}, domain.ClassSystem, false},
+		{record.Error{Code: record.CodeBroken}, domain.ClassSystem, true},
+		{record.Error{Code: record.CodeBroken, Err: &pgconn.PgError{Code: "42P01"}}, domain.ClassSystem, true},  // a table is missing
+		{record.Error{Code: record.CodeBroken, Err: &pgconn.PgError{Code: "22003"}}, domain.ClassSystem, false}, // a number is too large
 		{record.Error{Code: record.CodeIdentifierMismatch}, domain.ClassContent, false},
 	} {
 		again, _ := c.err.Retry()

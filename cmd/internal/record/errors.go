@@ -60,8 +60,18 @@ func (e *Error) Reason() domain.Reason {
 	return domain.Reason{Class: class, Code: e.Code, Message: e.Error()}
 }
 
-// Retry reports whether the same request may succeed a moment later.
-func (e *Error) Retry() (again bool, after time.Duration) { return e.Code == CodeUnavailable, 0 }
+// Retry reports whether the same request may succeed later: when PostgreSQL can be reached
+// again, or when an operator has put right what it lacks.
+func (e *Error) Retry() (again bool, after time.Duration) {
+	return e.Code == CodeUnavailable || e.Code == CodeBroken && !ofTheData(e.Err), 0
+}
+
+// ofTheData reports whether PostgreSQL refuses what a statement was given: a value that its
+// type or an index cannot hold, or a row that breaks a constraint.
+func ofTheData(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && slices.Contains([]string{"22", "23", "54"}, pg.Code[:2])
+}
 
 // refuse returns an error against which trying again does not help.
 func refuse(code domain.Code, op, about, format string, args ...any) error {

@@ -49,6 +49,14 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon storageIll", Do: []Op{Never("CodeDiskFull")},
 	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
 }, {
+	Name: "the wait after an error of unknown kind", Why: "a fault of our own that the program does not know fails a job after half a minute", Was: true,
+	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Expr("ofTheObject(err)", "true")},
+	Package: daemon, Test: "TestUnknownErrorUsesNothingUp",
+}, {
+	Name: "the statement that PostgreSQL refuses for what it lacks", Why: "jobs fail at once while a table or a right is missing", Was: true,
+	At: "cmd/internal/record (*Error).Retry", Do: []Op{Expr("e.Code == CodeBroken && !ofTheData(e.Err)", "false")},
+	Package: record, Test: "TestFault",
+}, {
 	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
 	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Call("making", `func() (domain.BatchID, error) { return "", nil }()`)},
 	Package: "cmd/accession/e2e", Test: "TestVersionsFollowTheOrderOfDeposits",
