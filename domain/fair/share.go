@@ -5,6 +5,10 @@ package fair
 // their workers busy for long, others are still served.
 type Share struct{ Workers int }
 
+// kept is how many workers are kept, where that is at most half and at least a quarter of
+// them.
+const kept = 4
+
 // Reserve returns how many workers are kept for those who hold none.
 func (s Share) Reserve() int {
 	switch {
@@ -13,7 +17,7 @@ func (s Share) Reserve() int {
 	case s.Workers < 4:
 		return 1
 	default:
-		return max(2, s.Workers/4)
+		return max(min(kept, s.Workers/2), s.Workers/4)
 	}
 }
 

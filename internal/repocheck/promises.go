@@ -32,7 +32,7 @@ var Promises = []Claim{
 	{ID: "P8", Says: "Memory, live nodes and working space are bounded; only the log and the history grow, with events alone."},
 	{ID: "P9", Says: "No request leaves for an address that the configuration does not allow."},
 	{ID: "P10", Says: "A deposit to one collection changes nothing of another's."},
-	{ID: "P11", Says: "No submitter and no server of theirs can keep another's work from moving."},
+	{ID: "P11", Says: "No submitter and no server of theirs can keep another's work from moving; several together cannot either while they are not more than the workers that a process keeps free, four of eight, and more of them can until the first deadline of their steps."},
 	{ID: "P12", Says: "An older or foreign copy of a server is noticed before anything is written; one that lacks less than two seconds of work, by `verify`."},
 	{ID: "P13", Says: "What the reports call stored is in the store, byte for byte, or `verify` and the auditor say what is not."},
 	{ID: "P14", Says: "A password, and the query of a depositor's URL, is seen nowhere but where it is used: in no answer, log, event, mail, report or table but the one that keeps it."},

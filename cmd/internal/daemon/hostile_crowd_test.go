@@ -286,48 +286,53 @@ func unhurried(t *testing.T) (w *fixture, bad *web, written stepSignal) {
 	return w, bad, written
 }
 
+// another adds a hostile server, with a collection of its own.
+func (w *fixture) another(n int) (bad *web, rocks string) {
+	bad, rocks = newWeb(w.TB), fmt.Sprint("rocks", n)
+	p := w.profile(rocks)
+	p.Fetch.Attempts = profile.Defaults().Fetch.Attempts
+	p.Fetch.Allow = append(p.Fetch.Allow, strings.TrimPrefix(bad.URL, "http://"))
+	w.set[rocks] = p
+	return bad, rocks
+}
+
 // stages are the states whose workers hostile deposits can hold, with what they deposit.
 var stages = []struct {
 	name, daemon string
 	kind         domain.SubmissionType
-	serve        func(w *fixture, bad *web, h *hostile, how string)
+	serve        func(p *profile.Profile, bad *web, h *hostile, how string)
 }{
-	{"batch manifest", domain.DaemonBatchPending, domain.TypeBatchManifest, func(_ *fixture, bad *web, h *hostile, how string) {
+	{"batch manifest", domain.DaemonBatchPending, domain.TypeBatchManifest, func(_ *profile.Profile, bad *web, h *hostile, how string) {
 		bad.on("/bad", h.serve(how))
 	}},
-	{"manifest", domain.DaemonJobPending, domain.TypeObjectManifest, func(_ *fixture, bad *web, h *hostile, how string) {
+	{"manifest", domain.DaemonJobPending, domain.TypeObjectManifest, func(_ *profile.Profile, bad *web, h *hostile, how string) {
 		bad.on("/bad", h.serve(how))
 	}},
-	{"HEAD", domain.DaemonJobEstimating, domain.TypeFile, func(_ *fixture, bad *web, h *hostile, how string) {
+	{"HEAD", domain.DaemonJobEstimating, domain.TypeFile, func(_ *profile.Profile, bad *web, h *hostile, how string) {
 		bad.on("/bad", h.serve(how))
 	}},
-	{"GET", domain.DaemonJobDownloading, domain.TypeFile, func(_ *fixture, bad *web, h *hostile, how string) {
+	{"GET", domain.DaemonJobDownloading, domain.TypeFile, func(_ *profile.Profile, bad *web, h *hostile, how string) {
 		bad.on("/bad", h.head(how, h.serve(how)))
 	}},
-	{"store", domain.DaemonJobProcessing, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
+	{"store", domain.DaemonJobProcessing, domain.TypeFile, func(p *profile.Profile, bad *web, h *hostile, how string) {
 		bad.serve("/bad", "bad")
-		p := w.set["rocks"]
 		p.Storage = h.store(how)
-		w.set["rocks"] = p
 	}},
-	{"record", domain.DaemonJobRecording, domain.TypeFile, func(w *fixture, bad *web, h *hostile, _ string) {
+	{"record", domain.DaemonJobRecording, domain.TypeFile, func(p *profile.Profile, bad *web, h *hostile, _ string) {
 		bad.serve("/bad", "bad")
-		p := w.set["rocks"]
 		p.Storage = h.store(tires)
-		w.set["rocks"] = p
 	}},
-	{"callback", domain.DaemonJobNotify, domain.TypeFile, func(w *fixture, bad *web, h *hostile, how string) {
+	{"callback", domain.DaemonJobNotify, domain.TypeFile, func(p *profile.Profile, bad *web, h *hostile, how string) {
 		bad.serve("/bad", "bad")
 		bad.on("/callback", h.serve(how))
-		p := w.set["rocks"]
 		p.Callback.URL = bad.URL + "/callback"
-		w.set["rocks"] = p
 	}},
 }
 
 // Hostile deposits, ten times as many as the workers of the state, from one and from two
-// submitters: five good deposits of another, made while the hostile ones hold all that
-// they can get, end while all the hostile ones still hang. No deadline helps.
+// submitters, and from four with a server each: five good deposits of another, made while the
+// hostile ones hold all that they can get, end while all the hostile ones still hang. No
+// deadline helps.
 // Shows: P11
 func TestHostileCrowd(t *testing.T) {
 	t.Parallel()
@@ -336,22 +341,48 @@ func TestHostileCrowd(t *testing.T) {
 			if c.name == "HEAD" && how == lies || c.name == "record" && how != hangs {
 				continue // what it states is the lie of GET; a store that tires does so in one way
 			}
-			for submitters := 1; submitters <= 2; submitters++ {
+			for _, submitters := range []int{1, 2, 4} {
+				if submitters == 4 && how != hangs {
+					continue // how it behaves makes no difference to who holds what
+				}
 				t.Run(fmt.Sprintf("%s %s, %d", c.name, how, submitters), func(t *testing.T) {
 					t.Parallel()
 					w, site, written := unhurried(t)
-					h := hostile{began: make(stepSignal, 1)}
-					c.serve(w, site, &h, how)
-					var bad, good []domain.BatchID
 					workers := daemonNamed(c.daemon).Workers
+					servers, began := 1, make(stepSignal, 1)
+					if submitters == 4 {
+						servers = submitters
+					}
+					crowd := make([]hostile, servers) // by server
+					var urls, profiles []string
+					for n := range crowd {
+						at, rocks := site, "rocks"
+						if n > 0 {
+							at, rocks = w.another(n)
+						}
+						p := w.set[rocks]
+						crowd[n].began = began
+						c.serve(&p, at, &crowd[n], how)
+						w.set[rocks] = p
+						urls, profiles = append(urls, at.URL+"/bad"), append(profiles, rocks)
+					}
+					var bad, good []domain.BatchID
 					for n := range 10 * workers {
 						bad = append(bad, w.submit(c.kind, "/bad", func(s *domain.Submission) {
-							s.Submitter, s.ProfileName, s.PayloadURL = fmt.Sprint("mallory", n%submitters), "rocks", site.URL+"/bad"
+							s.Submitter, s.ProfileName, s.PayloadURL = fmt.Sprint("mallory", n%submitters), profiles[n%servers], urls[n%servers]
 						}))
 					}
 					w.serve(t)
 					most := workers - fair.Share{Workers: workers}.Reserve()
-					w.until(h.began, func() bool { return int(h.held.Load()) >= most })
+					held := func() (all int, each bool) {
+						each = true
+						for n := range crowd {
+							h := int(crowd[n].held.Load())
+							all, each = all+h, each && h > 0
+						}
+						return all, each
+					}
+					w.until(began, func() bool { all, each := held(); return all >= most && each })
 					w.web.objectManifest("/good.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 					w.web.serve("/batch.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/good.checkm"))
 					for range 5 {
@@ -365,8 +396,8 @@ func TestHostileCrowd(t *testing.T) {
 							t.Errorf("the hostile %s is %s", id, s)
 						}
 					}
-					if n := int(h.held.Load()); n < most {
-						t.Errorf("%d hostile requests hang, and there were %d", n, most)
+					if all, each := held(); all < most || !each {
+						t.Errorf("%d hostile requests hang, of each server: %t, and there were %d", all, each, most)
 					}
 				})
 			}

@@ -45,6 +45,13 @@ func (r *faultyRecords) FinishEffect(ctx context.Context, key string, result any
 	return r.Records.FinishEffect(ctx, key, result)
 }
 
+func (r *faultyRecords) CurrentVersion(ctx context.Context, primary string, below int) (int, error) {
+	if err := r.refuse("CurrentVersion"); err != nil {
+		return 0, err
+	}
+	return r.Records.CurrentVersion(ctx, primary, below)
+}
+
 func (r *faultyRecords) RecordObject(ctx context.Context, o record.Object) (bool, error) {
 	if err := r.refuse("RecordObject"); err != nil {
 		return false, err

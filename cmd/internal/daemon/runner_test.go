@@ -236,14 +236,14 @@ func TestTroubleWaits(t *testing.T) {
 // Shows: P18
 func TestUnknownErrorUsesNothingUp(t *testing.T) {
 	t.Parallel()
-	for in, op := range map[domain.JobState]string{domain.JobProcessing: "FinishEffect", domain.JobRecording: "RecordObject"} {
+	for in, op := range map[domain.JobState]string{domain.JobProcessing: "CurrentVersion", domain.JobRecording: "RecordObject"} {
 		t.Run(op, func(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.web.serve("/a.txt", "a")
-			id := w.jobIn(in, domain.TypeFile, "/a.txt")
+			id := w.jobIn(in, domain.TypeFile, "/a.txt", func(s *domain.Submission) { s.SubmissionMode = modeUpdate })
 			by := "job-" + string(in)
-			tries := 3 * w.cfg.ProcessingAttempts * maxTries
+			tries := 3 * maxTries
 			w.refuse(op, tries, errors.New("odd"))
 			for range tries {
 				w.turn(by)

@@ -205,6 +205,10 @@ var world = []Mutant{{
 	At: "domain/fair (Share).May", Do: []Op{Never("holds")},
 	Package: "domain/fair", Test: "TestShare",
 }, {
+	Name: "four workers that are kept", Why: "three or four hanging servers of as many submitters hold every worker of a state", Was: true,
+	At: "domain/fair (Share).Reserve", Do: []Op{Expr("min(kept, s.Workers/2)", "2")},
+	Package: daemon, Test: "TestHostileCrowd/GET_hangs,_4", Hangs: true,
+}, {
 	Name: "the gate in front of a daemon", Why: "the share of a submitter and of a server is counted, and keeps nothing waiting",
 	At: "cmd/internal/daemon (*Runner).admission", Do: []Op{Always("Shared")},
 	Package: daemon, Test: "TestHostileCrowd/GET_hangs,_1", Hangs: true,

@@ -6,7 +6,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/memory"
 )
 
-// Of six workers two are kept for those who hold none, whether one submitter comes from
+// Of eight workers four are kept for those who hold none, whether one submitter comes from
 // many servers or many submitters wait for one.
 // Shows: P11
 func TestGates(t *testing.T) {
@@ -15,7 +15,7 @@ func TestGates(t *testing.T) {
 		"one submitter, many servers": func(n int) (string, string) { return "mallory", string(rune('a' + n)) },
 		"many submitters, one server": func(n int) (string, string) { return string(rune('a' + n)), "slow.example.org" },
 	} {
-		g := NewGates(map[string]int{"x": 6, "y": 6}, memory.New(memory.Options{}).Session(), Most{100, 100})
+		g := NewGates(map[string]int{"x": 8, "y": 8}, memory.New(memory.Options{}).Session(), Most{100, 100})
 		var admitted []*Admission
 		take := func(submitter, server string) bool {
 			p := g.Admission("x")
@@ -29,7 +29,7 @@ func TestGates(t *testing.T) {
 			take(who(n))
 		}
 		if len(admitted) != 4 {
-			t.Errorf("%s: %d of 6 workers are held", name, len(admitted))
+			t.Errorf("%s: %d of 8 workers are held", name, len(admitted))
 		}
 		if !take("ana", "good.example.org") {
 			t.Errorf("%s: another is not admitted", name)
