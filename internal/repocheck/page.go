@@ -12,7 +12,7 @@ import (
 // point of the crash matrix.
 var allPoints = Shown{"cmd/accession/e2e", "TestDeathAtEveryOperation"}
 
-// ChecksPage returns docs/checks.md: promises, crash matrix, crash points, and the table
+// ChecksPage returns docs/checks.md: promises, faults that were found, crash matrix, crash points, and the table
 // of mutants that it is given.
 func ChecksPage(root fs.FS, mutants string) (string, error) {
 	shown, err := showsAll(root)
@@ -25,8 +25,8 @@ func ChecksPage(root fs.FS, mutants string) (string, error) {
 	}
 	return "# What the tests check\n\n" +
 		"`make generate` writes this page from tables of `internal/repocheck` and from the tests.\n" +
-		"[Promises](#promises) · [Crash matrix](#crash-matrix) · [Crash points](#crash-points) · [Mutants](#mutants)\n\n" +
-		promisesTable(shown) + "\n" + matrixTable(shown) + "\n" + points + "\n" + mutants, nil
+		"[Promises](#promises) · [Faults](#faults-that-were-found) · [Crash matrix](#crash-matrix) · [Crash points](#crash-points) · [Mutants](#mutants)\n\n" +
+		promisesTable(shown) + "\n" + faultsTable() + "\n" + matrixTable(shown) + "\n" + points + "\n" + mutants, nil
 }
 
 func promisesTable(shown map[string][]Shown) string {

@@ -367,12 +367,11 @@ func TestHostileCrowd(t *testing.T) {
 						urls, profiles = append(urls, at.URL+"/bad"), append(profiles, rocks)
 					}
 					var bad, good []domain.BatchID
-					for n := range 10 * workers {
+					deposit := func(n int) {
 						bad = append(bad, w.submit(c.kind, "/bad", func(s *domain.Submission) {
 							s.Submitter, s.ProfileName, s.PayloadURL = fmt.Sprint("mallory", n%submitters), profiles[n%servers], urls[n%servers]
 						}))
 					}
-					w.serve(t)
 					most := workers - fair.Share{Workers: workers}.Reserve()
 					held := func() (all int, each bool) {
 						each = true
@@ -382,7 +381,25 @@ func TestHostileCrowd(t *testing.T) {
 						}
 						return all, each
 					}
-					w.until(began, func() bool { all, each := held(); return all >= most && each })
+					if servers == 1 {
+						for n := range 10 * workers {
+							deposit(n)
+						}
+						w.serve(t)
+						w.until(began, func() bool { return int(crowd[0].held.Load()) >= most })
+					} else { // the first takes all that one can get, and then each of the others
+						w.serve(t)
+						for n := range crowd {
+							for range 10 * workers / servers {
+								deposit(n)
+							}
+							want := 1
+							if n == 0 {
+								want = most
+							}
+							w.until(began, func() bool { return int(crowd[n].held.Load()) >= want })
+						}
+					}
 					w.web.objectManifest("/good.checkm", map[string]string{"a.txt": "a", "b.txt": "b"})
 					w.web.serve("/batch.checkm", manifestOf("mrt-batch-manifest", w.web.URL+"/good.checkm"))
 					for range 5 {

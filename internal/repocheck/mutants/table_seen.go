@@ -1,0 +1,73 @@
+package main
+
+// seen: what was mended because users, attackers or broken servers had shown it, beside
+// the rows of the other tables.
+var seen = []Mutant{{
+	Name: "the schema of the views, which may have been dropped", Why: "no rebuild makes the reports again", Was: true,
+	At: "projections/rebuild (*rebuild).trySwap", Do: []Op{Text("create schema if not exists report", "select 1")},
+	Package: e2e, Test: "TestDroppedReports",
+}, {
+	Name: "views that verify misses", Why: "it finds no difference while every report fails", Was: true,
+	At: "cmd/internal/consistency (*checker).projected", Do: []Op{Call("MissingDefinitions", "func() ([]query.Missing, error) { return nil, nil }()")},
+	Package: e2e, Test: "TestDroppedReports",
+}, {
+	Name: "the end of what can never fit", Why: "a job waits in provisioning for ever", Was: true,
+	At: "cmd/internal/daemon (*turn).fail", Do: []Op{DropCase("CodeSpaceNever")},
+	Package: daemon, Test: "TestWhatNeverFits",
+}, {
+	Name: "the end of a job that is worked on, before its deletion", Why: "an operator cannot be rid of a job that is neither held nor failed", Was: true,
+	At: "cmd/internal/app (*App).DeleteJob", Do: []Op{Never("from", "JobHeld")},
+	Package: "cmd/internal/app", Test: "TestOperatorsEndJobs",
+}, {
+	Name: "the end of a step whose job was failed", Why: "a worker goes on with a job that an operator has ended",
+	At: "cmd/internal/daemon (*running).notice", Do: []Op{Always("EventJobFailed")},
+	Package: daemon, Test: "TestFailedJobStopsItsStep", Hangs: true,
+}, {
+	Name: "a deadline for each part of an object's files", Why: "an object of 100,000 files is never discovered", Was: true,
+	At: "cmd/internal/daemon (*steps).discover", Do: []Op{Arg("Chunk", 1, "len(found)")},
+	Package: daemon, Test: "TestDeadlinesOfManyFiles",
+}, {
+	Name: "the memory that manifests share", Why: "sixteen large manifests at once take gigabytes", Was: true,
+	At: "cmd/internal/daemon/payload (*lease).take", Do: []Op{Never("most")},
+	Package: daemon, Test: "TestManifestsShareMemory",
+}, {
+	Name: "an unknown line of a manifest", Why: "a manifest is refused as a whole that other programs take", Was: true,
+	At: "domain/manifest (*parser).header", Do: []Op{Call("warn", `$recv.fail(LineIgnored, "it is not known")`, "LineIgnored")},
+	Package: "domain/manifest", Test: "TestTakenWithAWarning",
+}, {
+	Name: "a line of a manifest that is there twice", Why: "a manifest is refused as a whole for a repeated line", Was: true,
+	At: "domain/manifest (*parser).header", Do: []Op{Expr("before == value", "before == value && false")},
+	Package: "domain/manifest", Test: "TestTakenWithAWarning",
+}, {
+	Name: "lines that end in CR alone", Why: "a manifest of an old editor is refused as a whole", Was: true,
+	At: "domain/manifest (*parser).cut", Do: []Op{Expr(`"\r\n"`, `"\n"`)},
+	Package: "domain/manifest", Test: "TestTakenWithAWarning",
+}, {
+	Name: "characters that turn or hide a text", Why: "a name reads otherwise on a terminal, a page or in a mail than it is", Was: true,
+	At: "domain/text KindOf", Do: []Op{Return("Plain", "Bidirectional")},
+	Package: "domain/text", Test: "TestHostileTextIsRefusedAndShownHarmless",
+}, {
+	Name: "the look at what flags hold", Why: "a reason keeps escapes and line breaks, and a filter that is not UTF-8 is answered with an error of SQL", Was: true,
+	At: "cmd/internal/cli checkTexts", Do: []Op{Never("fault")},
+	Package: "cmd/internal/cli", Test: "TestFlagsAreText",
+}, {
+	Name: "what the lines of libraries quote", Why: "a depositor's bytes are in the log", Was: true,
+	At: "cmd/internal/export (libraryLines).Write", Do: []Op{Never("cut")},
+	Package: "cmd/internal/export", Test: "TestLibrariesLogNoQuotes",
+}, {
+	Name: "parts of an identifier that name nothing", Why: "ark:/99999/../../x becomes another name", Was: true,
+	At: "cmd/internal/mint Parse", Do: []Op{Never("part", "..")},
+	Package: "cmd/internal/mint", Test: "TestParse",
+}, {
+	Name: "parameters of the address of NATS", Why: "what an operator wrote there is ignored without a word", Was: true,
+	At: "cmd/internal/config forms", Do: []Op{Expr(`u.RawQuery == ""`, "true")},
+	Package: "cmd/internal/config", Test: "TestNATSParametersAreRefused",
+}, {
+	Name: "our places in what depositors read", Why: "a reason shows where our directories are", Was: true,
+	At: "cmd/internal/daemon/reason Of", Do: []Op{Call("public", "$1")},
+	Package: "cmd/internal/daemon/reason", Test: "TestNoPlaceIsTold",
+}, {
+	Name: "the name service of a depositor's host", Why: "its failure is taken for our own", Was: true,
+	At: "cmd/internal/fetch classify", Do: []Op{DropCase("nameServerFailed")},
+	Package: fetch, Test: "TestFailingNameService",
+}}
