@@ -38,7 +38,7 @@ var Promises = []Claim{
 	{ID: "P14", Says: "A password, and the query of a depositor's URL, is seen nowhere but where it is used: in no answer, log, event, mail, report or table but the one that keeps it."},
 	{ID: "P15", Says: "What others write is text when it is kept and shown: nothing that a terminal, a mail header or a path obeys, and nothing that a reader cannot see."},
 	{ID: "P16", Says: "An operator can end any job in any state; one that can never fit ends by itself."},
-	{ID: "P17", Says: "Jobs of one object become its versions one at a time: in the order of the rows of a manifest, and of the deposits of a submitter, whichever manifest is read first."},
+	{ID: "P17", Says: "Jobs of one object become its versions one at a time: in the order of the rows of a manifest, and of the deposits whose jobs are there; of one submitter also whichever manifest is read first, unless the older deposit was held, waits in its queue, or is not read for two hours."},
 	{ID: "P18", Says: "Our own trouble, an error of unknown kind among it, and a stop use up no attempt, and an outage of a depositor's server of up to an hour ends no job."},
 	{ID: "P19", Says: "A deposit that is sent again under its key is made once."},
 	{ID: "P20", Says: "The private servers trust nothing that another user of the machine owns."},
