@@ -133,8 +133,11 @@ func TestTakenWithAWarning(t *testing.T) {
 		}
 	}
 	many, err := Parse([]byte(head+strings.Repeat("#%x\n", 150)+"http://h/a\n"+eof), Limits{})
-	if err != nil || len(many.Warnings) != 100 || many.MoreWarnings != 50 {
-		t.Errorf("150 warnings: %d and %d more (%v)", len(many.Warnings), many.MoreWarnings, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(many.Warnings) != 100 || many.MoreWarnings != 50 {
+		t.Errorf("150 warnings: %d and %d more", len(many.Warnings), many.MoreWarnings)
 	}
 }
 

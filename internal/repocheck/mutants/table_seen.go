@@ -29,7 +29,7 @@ var seen = []Mutant{{
 }, {
 	Name: "the memory that manifests share", Why: "sixteen large manifests at once take gigabytes", Was: true,
 	At: "cmd/internal/daemon/payload (*lease).take", Do: []Op{Never("most")},
-	Package: daemon, Test: "TestManifestsShareMemory",
+	Package: "cmd/internal/daemon/payload", Test: "TestMemoryOfManifests",
 }, {
 	Name: "an unknown line of a manifest", Why: "a manifest is refused as a whole that other programs take", Was: true,
 	At: "domain/manifest (*parser).header", Do: []Op{Call("warn", `$recv.fail(LineIgnored, "it is not known")`, "LineIgnored")},
@@ -52,7 +52,7 @@ var seen = []Mutant{{
 	Package: "cmd/internal/cli", Test: "TestFlagsAreText",
 }, {
 	Name: "what the lines of libraries quote", Why: "a depositor's bytes are in the log", Was: true,
-	At: "cmd/internal/export (libraryLines).Write", Do: []Op{Never("cut")},
+	At: "cmd/internal/export (libraryLines).Write", Do: []Op{Call("Cut", `strings.TrimSpace(string(line)), "", false`)},
 	Package: "cmd/internal/export", Test: "TestLibrariesLogNoQuotes",
 }, {
 	Name: "parts of an identifier that name nothing", Why: "ark:/99999/../../x becomes another name", Was: true,
