@@ -191,8 +191,8 @@ type Config struct {
 	// ProcessingTimeout is how long processing a file may take, as DownloadTimeout: 1ms
 	// to 168h.
 	ProcessingTimeout time.Duration `key:"processing_timeout" default:"6h" min:"1ms" max:"168h"`
-	// MaxDownloadAttempts is how often the download of a file of an open directory is
-	// tried before it is given up: 1 to 20. The files of a job have fetch.attempts of
+	// MaxDownloadAttempts is how often the download of a file is tried, before it is given
+	// up, whose profile the process does not know: 1 to 20. Others have fetch.attempts of
 	// their profile.
 	MaxDownloadAttempts int `key:"max_download_attempts" default:"3" min:"1" max:"20"`
 	// MaxProcessingAttempts is how often processing a file, also one of a job, is

@@ -66,8 +66,8 @@ type Checker struct {
 	Contents Contents
 	// Rules returns the rules of a dataset as they are now.
 	Rules func(ctx context.Context, dataset string) (setting.Rules, error)
-	// Limits returns how often a file is downloaded.
-	Limits   func(ctx context.Context) (domain.Limits, error)
+	// Limits returns how often the files of each profile are downloaded.
+	Limits   func(ctx context.Context) (of func(profile string) domain.Limits, err error)
 	Interval time.Duration // of Run, from the end of a pass to the next; above 0
 	Log      *slog.Logger
 }
@@ -107,7 +107,7 @@ func (c *Checker) Run(ctx context.Context) error {
 type pass struct {
 	*Checker
 	now    domain.Time
-	limits domain.Limits
+	limits func(profile string) domain.Limits
 	rules  map[string]setting.Rules
 	slots  map[slot.ID]domain.SlotState
 	sum    Summary
@@ -243,7 +243,8 @@ func (p *pass) damaged(ctx context.Context, f query.WaitingFile, fault validate.
 	if err != nil {
 		return nil, fmt.Errorf("put the damaged content away: %w", err)
 	}
-	return domain.FailValidation{Reason: domain.Reason{Class: domain.ClassContent, Code: fault.Code, Message: fault.Message}, Quarantine: where, Limits: p.limits}, nil
+	return domain.FailValidation{Reason: domain.Reason{Class: domain.ClassContent, Code: fault.Code, Message: fault.Message}, Quarantine: where,
+		Limits: p.limits(is[f.Hash].Spec.Profile)}, nil
 }
 
 func (p *pass) rulesOf(ctx context.Context, dataset string) (setting.Rules, error) {

@@ -45,12 +45,20 @@ func newFixture(t *testing.T) *fixture {
 	f.files = storetest.NewFileHandler(f.log)
 	f.Checker = &ready.Checker{Files: storetest.NewFileHandler(f.log), Tables: tables{f}, Contents: contents{f}, Interval: time.Second, Log: slog.New(slog.DiscardHandler),
 		Rules:  func(context.Context, string) (setting.Rules, error) { return f.rules, nil },
-		Limits: func(context.Context) (domain.Limits, error) { return domain.Limits{Max: 3}, nil }}
+		Limits: func(context.Context) (func(string) domain.Limits, error) { return f.limits, nil }}
 	return f
 }
 
+// limits allow nine downloads of a file of the profile, and one of others.
+func (f *fixture) limits(profile string) domain.Limits {
+	if profile == "tides" {
+		return domain.Limits{Max: 9}
+	}
+	return domain.Limits{Max: 1}
+}
+
 func spec(name string) domain.FileSpec {
-	return domain.FileSpec{Source: "http://files.test/", Path: name, URL: "http://files.test/" + name, Dataset: "nights", Group: "one"}
+	return domain.FileSpec{Source: "http://files.test/", Path: name, URL: "http://files.test/" + name, Dataset: "nights", Group: "one", Profile: "tides", Collection: "tides"}
 }
 
 // arrive discovers a file and downloads it.
@@ -226,4 +234,20 @@ func TestDamagedFile(t *testing.T) {
 	}
 	f.pass(gone, "DOWNLOADING_FAILED local_copy_missing")
 	f.pass(f.arrive("c.fits", "<html>"), "DOWNLOADING_FAILED format_mismatch")
+}
+
+// TestDamagedFileIsFetchedAgain: a damaged file is fetched as often as its profile says.
+func TestDamagedFileIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const name, content = "d.fits", "<html>"
+	sum := sha256.Sum256([]byte(content))
+	hash, digest := spec(name).Hash(), hex.EncodeToString(sum[:])
+	if err := os.WriteFile(filepath.Join(f.dir, digest), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.do(hash, domain.DiscoverFile{Spec: spec(name)})
+	f.do(hash, domain.StartDownload{Worker: "w", Limits: f.limits("tides")})
+	f.do(hash, domain.FinishDownload{Fence: 2, Size: int64(len(content)), SHA256: digest})
+	f.pass(hash, "DOWNLOADING_FAILED format_mismatch")
 }

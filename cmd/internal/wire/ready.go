@@ -14,9 +14,9 @@ import (
 
 // Readiness returns what decides about downloaded files without a job.
 func (in *Installation) Readiness(ctx context.Context) (*ready.Checker, error) {
-	c := &ready.Checker{Interval: in.cfg.ReadyInterval, Log: in.log.With("role", ready.Name), Limits: func(ctx context.Context) (domain.Limits, error) {
-		limits, err := in.fileLimits(ctx)
-		return limits.Default.Download, err
+	c := &ready.Checker{Interval: in.cfg.ReadyInterval, Log: in.log.With("role", ready.Name), Limits: func(ctx context.Context) (func(string) domain.Limits, error) {
+		all, err := in.fileLimits(ctx)
+		return func(profile string) domain.Limits { return all.Of(profile).Download }, err
 	}}
 	var live *LiveState
 	var db query.DB

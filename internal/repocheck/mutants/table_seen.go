@@ -43,6 +43,10 @@ var seen = []Mutant{{
 	At: "domain/manifest (*parser).cut", Do: []Op{Expr(`"\r\n"`, `"\n"`)},
 	Package: "domain/manifest", Test: "TestTakenWithAWarning",
 }, {
+	Name: "the attempts that a profile gives to files of open directories", Why: "a damaged file is given up that its profile lets be fetched again", Was: true,
+	At: "cmd/internal/ready (*pass).damaged", Do: []Op{Expr("is[f.Hash].Spec.Profile", `""`)},
+	Package: "cmd/internal/ready", Test: "TestDamagedFileIsFetchedAgain",
+}, {
 	Name: "characters that turn or hide a text", Why: "a name reads otherwise on a terminal, a page or in a mail than it is", Was: true,
 	At: "domain/text KindOf", Do: []Op{Return("Plain", "Bidirectional")},
 	Package: "domain/text", Test: "TestHostileTextIsRefusedAndShownHarmless",
