@@ -21,7 +21,7 @@ type Fault struct {
 var Faults = []Fault{
 	{"T1", "an older copy of ZooKeeper answers a deposit with the id of another", tests(
 		"cmd/accession/e2e TestOlderCopiesAreRefused TestOlderCopiesUnderLoad TestRestoreOverAnOlderTreeKilled", "cmd/internal/consistency TestHighWaterFindsOlderCopies")},
-	{"T2", "inventory and stored objects are compared with nothing, and made again by nobody", tests(
+	{"T2", "inventory and stored objects are compared with nothing, and not made again", tests(
 		"cmd/accession/e2e TestVerifyFindsAndRepairsTheInventory TestVerifyFindsDamagedObjects TestVerifyRepairsAnOlderDump TestAuditorGivesUpCorruptFiles TestAuditorRestoresTheInventory")},
 	{"T4", "next ids that were lowered are not seen", tests("cmd/accession/e2e TestLoweredIDs")},
 	{"T5", "views that were dropped are not seen, and not made again", tests("cmd/accession/e2e TestDroppedReports", "projections TestDefinitions")},
@@ -44,7 +44,7 @@ var Faults = []Fault{
 	{"S2", "a redirect to something that is no URL is quoted in the log", tests("cmd/internal/fetch TestNoAnswerIsQuoted")},
 	{"S3", "stored manifests and uploads are readable for all, and kept for ever", tests(
 		"cmd/internal/daemon/originals TestOriginalsAreRemoved", "cmd/internal/store TestWhatIsStoredIsPrivate")},
-	{"S4", "characters that a terminal obeys, or that nobody sees, reach those who read", tests(
+	{"S4", "characters that a terminal obeys, or that no reader sees, reach those who read", tests(
 		"cmd/internal/cli TestFlagsAreText TestOutputIsText", "cmd/internal/export TestLibrariesLogNoQuotes", "domain/text TestHostileTextIsRefusedAndShownHarmless")},
 	{"S5", "bad text ends in an error of SQL, a bad identifier becomes another, our places are told to depositors", tests(
 		"cmd/internal/cli TestFlagsAreText", "cmd/internal/config TestNATSParametersAreRefused", "cmd/internal/daemon/reason TestNoPlaceIsTold",
@@ -57,8 +57,8 @@ var Faults = []Fault{
 	{"W4", "a single file, container or object has no identifier of its own and no update", tests("cmd/accession/e2e TestDepositNamesItsVersion", "cmd/internal/daemon TestAddAndUpdate")},
 	{"W5", "our own trouble fails jobs and uses attempts up", tests(
 		"cmd/accession/e2e TestScenarioStoreFull TestScenarioDiskFull", "cmd/internal/daemon TestTroubleWaits TestUnknownErrorUsesNothingUp TestStoreThatHangsIsLeft", "cmd/internal/record TestFault")},
-	{"W6", "an outage of seconds at the depositor's server ends a job", tests("cmd/internal/daemon TestDownloadIsTriedAgain", "cmd/internal/daemon/limits TestPauses")},
-	{"W7", "a stop counts an attempt, and what was requeued or released alone waits for nobody", tests(
+	{"W6", "an outage of seconds at the depositor's server ends a job", tests("cmd/internal/daemon TestDownloadIsTriedAgain TestLostManifestIsFetchedAgain", "cmd/internal/daemon/limits TestPauses")},
+	{"W7", "a stop counts an attempt, and what was requeued or released alone is not worked on", tests(
 		"cmd/accession/e2e TestTheOrderOfAStop TestReleaseOfAllThatIsHeld", "cmd/internal/app TestRequeuedFileTakesItsJobWithIt", "cmd/internal/daemon TestStop")},
 	{"W8", "failed jobs keep their files for ever, and take the room of deposits", tests(
 		"cmd/internal/daemon TestFilesOfFailedJobsGo TestRetentionOfFailedBatches", "eventstore TestEndedJobsFillNoQueue")},

@@ -23,11 +23,8 @@ import (
 // there, and that are what the deposit says, are not fetched again.
 func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	files, err := s.Files(ctx, t.Profile, t.Job)
-	if payload.IsRemote(err) {
-		return retry(reason.Of(err, "the manifest could not be read"), err, t.Profile.Fetch.Attempts)
-	}
 	if err != nil {
-		return s.downloadFailed(err, "the manifest could not be read")
+		return s.notListed(t, err)
 	}
 	if limit := t.Profile.Limits.MaxFiles; len(files) > limit {
 		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid,
@@ -70,6 +67,15 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	}
 	cmd.Priority = t.Profile.Priority.ForObject(t.Job.Priority, cmd.Bytes)
 	return nextJob(cmd)
+}
+
+// notListed returns the outcome of a step that could not list the files of its job.
+func (s *steps) notListed(t *JobTask, err error) Outcome {
+	const what = "the manifest could not be read"
+	if payload.IsRemote(err) {
+		return retry(reason.Of(err, what), err, t.Profile.Fetch.Attempts)
+	}
+	return s.downloadFailed(err, what)
 }
 
 // downloadFailed returns the outcome of a failure: the job fails if the cause is on the

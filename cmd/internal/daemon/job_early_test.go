@@ -94,6 +94,28 @@ func TestUnreachableManifestFailsWhereItCanBeRequeued(t *testing.T) {
 	w.wantJob(id, domain.JobProcessing, "")
 }
 
+// A manifest whose copy is lost is fetched again, and its server's outage ends no job in
+// processing either.
+// Shows: P18
+func TestLostManifestIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a"})
+	id := w.jobIn(domain.JobProcessing, domain.TypeObjectManifest, "/o.checkm")
+	if err := w.cfg.Objects.Delete(t.Context(), "manifests/"+string(w.job(id).Configuration.BatchID)+"/"+string(id)+".checkm"); err != nil {
+		t.Fatal(err)
+	}
+	w.web.on("/o.checkm", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusServiceUnavailable) })
+	w.turn(domain.DaemonJobProcessing)
+	if j := w.wantJob(id, domain.JobProcessing, "http_status"); j.Reason.Class != domain.ClassWait {
+		t.Errorf("it waits with %+v", j.Reason)
+	}
+	w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a"})
+	w.clock.Advance(time.Hour)
+	w.turn(domain.DaemonJobProcessing)
+	w.wantJob(id, domain.JobRecording, "")
+}
+
 func TestHeldJob(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t, noRecords)

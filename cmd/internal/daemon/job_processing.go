@@ -24,7 +24,7 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	}
 	files, err := s.Files(ctx, t.Profile, t.Job)
 	if err != nil {
-		return s.downloadFailed(err, "the manifest could not be read")
+		return s.notListed(t, err)
 	}
 	fs, err := s.fileStates(ctx, t, files)
 	if err != nil {

@@ -84,7 +84,7 @@ func release(err error) Outcome { return Outcome{verb: verbRelease, err: err} }
 // errorOutcome returns the outcome of an error on our side. The job waits, without limit
 // and with the reason in its status (not while it is the log, which could not take that
 // event), while one of our servers, the store or the disk cannot be used, and after an
-// error of unknown kind: nobody has said that it is the deposit's. A permanent error fails
+// error of unknown kind, which is not known to be the deposit's. A permanent error fails
 // it at once, and what an object store says of the object itself after maxTries.
 func (s *steps) errorOutcome(err error, doing string) Outcome {
 	r := reason.Of(err, doing)

@@ -31,6 +31,10 @@ var seen = []Mutant{{
 	At: "cmd/internal/daemon/payload (*lease).take", Do: []Op{Never("most")},
 	Package: "cmd/internal/daemon/payload", Test: "TestMemoryOfManifests",
 }, {
+	Name: "the tries at a manifest whose copy is lost", Why: "an outage of its server of a second fails a job in processing", Was: true,
+	At: "cmd/internal/daemon (*steps).notListed", Do: []Op{Never("IsRemote")},
+	Package: daemon, Test: "TestLostManifestIsFetchedAgain",
+}, {
 	Name: "an unknown line of a manifest", Why: "a manifest is refused as a whole that other programs take", Was: true,
 	At: "domain/manifest (*parser).header", Do: []Op{Call("warn", `$recv.fail(LineIgnored, "it is not known")`, "LineIgnored")},
 	Package: "domain/manifest", Test: "TestTakenWithAWarning",
