@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -92,6 +93,26 @@ func TestStop(t *testing.T) {
 				t.Errorf("it ended with %v after %q", err, out.String())
 			}
 		})
+	}
+}
+
+// A process writes down the points that it passes, in their order, also the one at which it dies.
+func TestPassed(t *testing.T) {
+	t.Parallel()
+	tagged, file := build(t, "-tags", "crashpoints"), filepath.Join(t.TempDir(), "passed")
+	for _, c := range []struct{ points, want string }{
+		{"", strings.Repeat("first\nsecond/before\nsecond/after\n", 3)},
+		{"second/before:2", "first\nsecond/before\nsecond/after\nfirst\nsecond/before\n"},
+	} {
+		cmd := exec.Command(tagged)
+		cmd.Env = append(os.Environ(), "ACCESSION_PASSED="+file, "ACCESSION_CRASH="+c.points)
+		if err := cmd.Run(); (err != nil) != (c.points != "") {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(file); err != nil || string(got) != c.want {
+			t.Errorf("%q: passed %q, %v", c.points, got, err)
+		}
+		_ = os.Remove(file)
 	}
 }
 

@@ -31,7 +31,8 @@
 //
 // It dies by SIGKILL, so that nothing is flushed or closed, as in a power cut.
 // ACCESSION_STOP names points in the same way at which the process stops by SIGSTOP
-// until it gets SIGCONT; with relay/publish/after:3+ at each third time.
+// until it gets SIGCONT; with relay/publish/after:3+ at each third time. ACCESSION_PASSED names
+// a file to which each point that is passed is appended, so that a test can find all on a way.
 //
 // Four more variables change the surroundings: ACCESSION_CLOCK, such as -1h, is the
 // error of the process's clock; ACCESSION_FULL names a file, and while that file exists

@@ -31,6 +31,10 @@ const (
 	variableRemembered = "ACCESSION_REMEMBERED"
 )
 
+// variablePassed names a file to which this process appends the name of each point that it
+// passes.
+const variablePassed = "ACCESSION_PASSED"
+
 var (
 	wrong  = mustParseClock()
 	fills  = os.Getenv(variableFull)
@@ -96,12 +100,15 @@ func mustParseNumber(variable string) int64 {
 	return n
 }
 
-var armed, stops = mustParse(variable), mustParse(variableStop)
+var armed, stops, passed = mustParse(variable), mustParse(variableStop), mustAppend(os.Getenv(variablePassed))
 
 // Point kills or stops the process when it was named, and reached often enough.
 // Safe for concurrent use; of two goroutines that arrive together one makes the
 // n-th hit.
 func Point(name string) {
+	if passed != nil {
+		_, _ = passed.WriteString(name + "\n") // a test that misses it fails
+	}
 	if reached(armed, name) {
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
 		select {} // the signal is on its way; do nothing more
@@ -122,6 +129,19 @@ func Around(name string, effect func() error) error {
 	err := effect()
 	Point(name + "/after")
 	return err
+}
+
+// mustAppend opens a file to append to; nil = it has no name.
+func mustAppend(name string) *os.File {
+	if name == "" {
+		return nil
+	}
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "crash: %s: %v\n", variablePassed, err)
+		os.Exit(2)
+	}
+	return file
 }
 
 // hits is how often a point must still be passed, and how often each time after it,
