@@ -31,7 +31,7 @@ func Open(ctx context.Context, o Options) (*Follower, error) {
 		return nil, fmt.Errorf("follow: %w", err)
 	}
 	nc, err := nats.Connect(o.URL, append([]nats.Option{nats.Name("accession follow"), nats.MaxReconnects(-1),
-		nats.ReconnectWait(250 * time.Millisecond)}, o.NATS...)...)
+		nats.ReconnectWait(250 * time.Millisecond), nats.IgnoreAuthErrorAbort()}, o.NATS...)...)
 	if err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
 	}

@@ -34,7 +34,7 @@ import (
 	"github.com/accession-ingest/accession/internal/repocheck"
 )
 
-var peopleAt = regexp.MustCompile(`people and programs are answered".*?address=([0-9.:]+)`)
+var peopleAt = regexp.MustCompile(`people and programs are answered"[^\n]*?address(?:=|":")([0-9.:]+)`)
 
 // doorOf returns the API that a service in this process serves.
 func (in *installation) doorOf(s *service) *door {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,23 +19,36 @@ type natsServer struct {
 	t    *testing.T
 	dir  string
 	port int
+	pass string    // "" = it asks for none
 	cmd  *exec.Cmd // nil when it is down
 }
 
 func newNATS(t *testing.T) *natsServer {
 	t.Helper()
+	return newNATSWith(t, "")
+}
+
+// newNATSWith starts one that asks for a password.
+func newNATSWith(t *testing.T, pass string) *natsServer {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &natsServer{t: t, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port}
+	n := &natsServer{t: t, dir: t.TempDir(), port: l.Addr().(*net.TCPAddr).Port, pass: pass}
 	_ = l.Close()
 	n.start()
 	t.Cleanup(n.kill)
 	return n
 }
 
-func (n *natsServer) url() string { return "nats://127.0.0.1:" + strconv.Itoa(n.port) }
+func (n *natsServer) url() string {
+	u := url.URL{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port))}
+	if n.pass != "" {
+		u.User = url.UserPassword("accession", n.pass)
+	}
+	return u.String()
+}
 
 // start runs the server that the test binary holds, with the data that is there,
 // and waits until it answers.
@@ -44,7 +58,7 @@ func (n *natsServer) start() {
 		return
 	}
 	n.cmd = exec.Command(os.Args[0], "-store-dir="+n.dir, "-port="+strconv.Itoa(n.port), "-name=test") //nolint:noctx // the test ends it
-	n.cmd.Env = append(os.Environ(), "ACCESSION_STACK_CHILD=nats")
+	n.cmd.Env = append(os.Environ(), "ACCESSION_STACK_CHILD=nats", "ACCESSION_STACK_PASSWORD="+n.pass)
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := n.cmd.Start(); err != nil {
 		n.t.Fatal(err)

@@ -84,7 +84,21 @@ func TestCredentialsAreSeenNowhere(t *testing.T) {
 	refused(200, d.ask("", "GET", "/servlet/submissionDownload?file_name=a.xml&"+url.Values{"usr": {"ana"}, "pwd": {password}}.Encode(), "", "Authorization: "))
 	refused(401, d.ask("", "GET", "/servlet/submissionDownload?file_name=a.xml&usr=ana&pwd="+mistyped, "", "Authorization: "))
 
+	// Of a file that comes in pieces.
+	for _, credential := range []string{"Authorization: Bearer " + session.Token, by("ana", password), by("ana", wrong), "Authorization: Bearer " + mistyped} {
+		a := d.begins("", 4, tusMetadata("profile=test", "filename=pieces.txt"), credential)
+		if told = append(told, a.body, fmt.Sprint(a.header)); a.status == http.StatusCreated {
+			at := a.header.Get("Location")
+			a = d.ask("", http.MethodDelete, at, "", credential, "Tus-Resumable: 1.0.0")
+			told = append(told, a.body, fmt.Sprint(a.header))
+		}
+	}
+
 	// Where they do not belong.
+	for _, header := range []string{"Cookie: session=" + session.Token, "X-Api-Key: " + ada, "Authorization: " + ada, "Authorization: Digest " + misplaced, "Prefer: " + misplaced, "Referer: https://example.org/?key=" + ada, "User-Agent: " + ada} {
+		a := d.ask("", "GET", "/v1/self", "", header)
+		told = append(told, a.body, fmt.Sprint(a.header))
+	}
 	escaped := url.QueryEscape(misplaced)
 	refused(400, d.ask(ada, "GET", "/v1/batches?api_key="+ada, ""))
 	refused(400, d.ask(ada, "GET", "/v1/batches?limit="+escaped, ""))

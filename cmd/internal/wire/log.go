@@ -60,7 +60,7 @@ func (in *Installation) Republisher(ctx context.Context) (app.Republisher, error
 
 func (in *Installation) openLog(ctx context.Context) (*eventLog, error) {
 	conn, err := nats.Connect(strings.Join(in.cfg.NATS, ","), nats.Name("accession "+in.cfg.Instance),
-		nats.Timeout(openTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(250*time.Millisecond),
+		nats.Timeout(openTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(250*time.Millisecond), nats.IgnoreAuthErrorAbort(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				in.log.Warn("nats does not answer; the connection is tried again", "error", err)

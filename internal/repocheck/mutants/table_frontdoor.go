@@ -222,6 +222,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/drops (*Receiver).room", Do: []Op{Call("len", "len(waiting)*0")},
 	Package: e2e, Test: "TestFrontDoor",
 }, {
+	Name: "the reconnection after a refused password", Why: "a service whose password NATS has refused twice stays without the log until it is restarted", Was: true,
+	At: "cmd/internal/wire (*Installation).openLog", Do: []Op{DropArg("Connect", 5)},
+	Package: e2e, Test: "TestPasswordsOfServersAreSeenNowhere",
+}, {
 	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
 	At: "domain/access (Caller).Filter", Do: []Op{DropCase("Check")},
 	Package: "domain/access", Test: "TestNothingIsGrantedByDefault",
