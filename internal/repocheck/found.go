@@ -56,7 +56,7 @@ var Faults = []Fault{
 	{"W3", "manifests are refused as a whole that the original takes", tests("cmd/internal/daemon TestWarningsAreReported", "domain/manifest TestTakenWithAWarning")},
 	{"W4", "a single file, container or object has no identifier of its own and no update", tests("cmd/accession/e2e TestDepositNamesItsVersion", "cmd/internal/daemon TestAddAndUpdate")},
 	{"W5", "our own trouble fails jobs and uses attempts up", tests(
-		"cmd/accession/e2e TestScenarioStoreFull TestScenarioDiskFull", "cmd/internal/daemon TestTroubleWaits TestUnknownErrorUsesNothingUp TestStoreThatHangsIsLeft", "cmd/internal/record TestFault")},
+		"cmd/accession/e2e TestScenarioStoreFull TestScenarioDiskFull", "cmd/internal/daemon TestTroubleWaits TestUnknownErrorUsesNothingUp TestOurNetworkUsesNothingUp TestStoreThatHangsIsLeft", "cmd/internal/record TestFault")},
 	{"W6", "an outage of seconds at the depositor's server ends a job", tests("cmd/internal/daemon TestDownloadIsTriedAgain TestLostManifestIsFetchedAgain", "cmd/internal/daemon/limits TestPauses")},
 	{"W7", "a stop counts an attempt, and what was requeued or released alone is not worked on", tests(
 		"cmd/accession/e2e TestTheOrderOfAStop TestReleaseOfAllThatIsHeld", "cmd/internal/app TestRequeuedFileTakesItsJobWithIt", "cmd/internal/daemon TestStop")},

@@ -135,9 +135,10 @@ func (d *download) tooEarly(ctx context.Context) error {
 	return d.failure()
 }
 
-// uncounted reports whether the cause of an ended attempt was not the file's server.
+// uncounted reports whether the cause of an ended attempt had nothing to do with the file's
+// server: it need not be left alone for a time.
 func uncounted(why domain.Reason) bool {
-	return why.Class == domain.ClassSystem || why.Class == domain.ClassCancelled
+	return why.Class == domain.ClassSystem && why.Host == "" || why.Class == domain.ClassCancelled
 }
 
 func (d *download) round(ctx context.Context, todo []int) error {

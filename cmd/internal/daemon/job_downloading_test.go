@@ -11,9 +11,12 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // J9: each way in which a download fails, with the name of the file.
@@ -81,6 +84,35 @@ func TestDownloadIsTriedAgain(t *testing.T) {
 	id := w.jobIn(domain.JobProcessing, domain.TypeFile, "/f.txt")
 	if j := w.job(id); n.Load() != 2 || j.SpaceNeeded != 1 || j.LastSuccessful != domain.JobDownloading {
 		t.Errorf("%d requests, job %+v", n.Load(), j)
+	}
+}
+
+// TestOurNetworkUsesNothingUp: an attempt at a file or a callback that this machine could
+// not make is given back; one that the network did not carry counts.
+// Shows: P18
+func TestOurNetworkUsesNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, noRecords)
+	id := w.aJobIn(domain.JobDownloading)
+	for _, ours := range []bool{true, false} {
+		task := &JobTask{task: task{Log: w.cfg.Log, actor: "daemon/test", trace: eventstore.NewTrace()}, Job: w.job(id), Profile: w.set[tides], tries: w.r.tries}
+		fs, err := w.r.steps.discovered(t.Context(), task, []payload.File{{Name: "a.txt", URL: w.web.URL + "/a.txt"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := download{fileStates: fs}
+		end, _ := d.failed(0, &fetch.Error{Code: fetch.CodeUnreachable, Class: domain.ClassSystem, Temporary: true, Ours: ours}).(domain.FailDownload)
+		if end.Uncounted != ours || (d.own != nil) != ours {
+			t.Errorf("ours: %t: %+v, and the step has the error %v", ours, end, d.own)
+		}
+		if uncounted(reason.Of(&fetch.Error{Class: domain.ClassSystem, URL: w.web.URL}, "")) || !uncounted(reason.Of(&store.Error{Code: store.CodeDiskFull}, "")) {
+			t.Error("another process need not pause before it asks the server, or must before it writes to the disk")
+		}
+		task.Profile.Fetch.Attempts = 1
+		failure := &fetch.Error{Code: fetch.CodeUnreachable, Class: domain.ClassSystem, Temporary: true, Ours: ours}
+		if out := task.callbackFailed(failure, domain.StoredObject{}); (out.verb == verbTrouble) != ours || task.more(failure) != ours {
+			t.Errorf("ours: %t: a callback that fails is %+v", ours, out)
+		}
 	}
 }
 

@@ -47,14 +47,22 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	case err != nil:
 		return s.errorOutcome(err, "make the callback")
 	case made.Failure != nil:
-		host := fetch.Host(t.Profile.Callback.URL)
-		why := reason.Of(made.Failure, "the callback to "+host+" failed")
-		why.Host = host
-		out := retry(why, made.Failure, t.Profile.Fetch.Attempts)
-		out.object = &object
-		return out
+		return t.callbackFailed(made.Failure, object)
 	}
 	return nextJob(domain.CompleteJob{Callback: callbackDelivered, Object: &object})
+}
+
+// callbackFailed returns the outcome of a callback that was not made, about an object.
+func (t *JobTask) callbackFailed(failure error, object domain.StoredObject) Outcome {
+	host := fetch.Host(t.Profile.Callback.URL)
+	why := reason.Of(failure, "the callback to "+host+" failed")
+	why.Host = host
+	if fetch.Ours(failure) {
+		return Outcome{verb: verbTrouble, reason: why, err: failure}
+	}
+	out := retry(why, failure, t.Profile.Fetch.Attempts)
+	out.object = &object
+	return out
 }
 
 // CallbackBody is the body of a callback about a job whose object is stored and in the
@@ -74,7 +82,7 @@ type CallbackBody struct {
 // more reports whether a delivery that failed is tried again.
 func (t *JobTask) more(failure error) bool {
 	again, _ := fetch.MayRetry(failure)
-	return again && !t.lastTry(t.Profile.Fetch.Attempts, true)
+	return again && (fetch.Ours(failure) || !t.lastTry(t.Profile.Fetch.Attempts, true))
 }
 
 // repeated are deliveries of which failed ones are sent again.

@@ -197,7 +197,7 @@ func TestTroubleWaits(t *testing.T) {
 	}
 	steps := w.r.steps
 	for n, err := range []error{&store.Error{Code: store.CodeDiskFull}, &store.Error{Code: store.CodeNotFound}, &record.Error{Code: record.CodeBroken},
-		errors.New("ill"), context.DeadlineExceeded} {
+		&fetch.Error{Code: fetch.CodeUnreachable, Class: domain.ClassSystem, Temporary: true, Ours: true}, errors.New("ill"), context.DeadlineExceeded} {
 		ill := steps.errorOutcome(err, "")
 		for range 3 * maxTries {
 			turn(release(errors.New("away")))

@@ -58,14 +58,18 @@ func classify(ctx context.Context, shown string, err error) *Error {
 	case errors.As(err, &dns) && dns.IsTemporary && dns.Err == nameServerFailed:
 		return is(CodeUnreachable, domain.ClassContent, true, "the name service of the host answers with an error", "see whether the host's name service works")
 	case errors.As(err, &dns):
-		return is(CodeUnreachable, domain.ClassSystem, true, "the host's name could not be looked up", "see whether this machine's name service works")
+		e := is(CodeUnreachable, domain.ClassSystem, true, "the host's name could not be looked up", "see whether this machine's name service works")
+		e.Ours = unasked(dns)
+		return e
 	case badTLS(err):
 		return is(CodeUnreachable, domain.ClassContent, false, "the server's certificate cannot be trusted, or it does not speak TLS",
 			"let the server's owner renew the certificate or correct the URL")
 	case anyOf(err, syscall.ECONNREFUSED):
 		return is(CodeUnreachable, domain.ClassContent, true, "the server refuses connections", askServer)
-	case anyOf(err, syscall.ENETUNREACH, syscall.EMFILE, syscall.EADDRNOTAVAIL):
-		return is(CodeUnreachable, domain.ClassSystem, true, "this machine could not open a connection", "look at its network and its limit of open files")
+	case anyOf(err, syscall.ENETUNREACH, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL):
+		e := is(CodeUnreachable, domain.ClassSystem, true, "this machine could not open a connection", "look at its network and its limit of open files")
+		e.Ours = !anyOf(err, syscall.ENETUNREACH) // which a router before the server may say too
+		return e
 	case anyOf(err, io.ErrUnexpectedEOF, io.EOF, syscall.ECONNRESET, syscall.EPIPE):
 		return is(CodeUnreachable, domain.ClassContent, true, "the connection broke before everything had arrived", askServer)
 	}
@@ -94,6 +98,12 @@ func unquoted(err error) error {
 		return errors.New(strings.TrimSpace(said) + " …")
 	}
 	return err
+}
+
+// unasked reports whether our name service could not be asked: the error is that of a
+// connection to it. What it answers may be the doing of the host's name service.
+func unasked(err *net.DNSError) bool {
+	return slices.ContainsFunc([]string{"dial ", "read ", "write "}, func(op string) bool { return strings.HasPrefix(err.Err, op) })
 }
 
 // badTLS reports whether an error is about the server's certificate or TLS itself.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,6 +31,7 @@ type Error struct {
 	Status  int    // of the answer, 0 = none
 
 	Temporary bool          // another attempt may help
+	Ours      bool          // this machine lacks something, and no server was asked
 	After     time.Duration // how long the server asks to wait before it, 0 = it does not say
 
 	cause error
@@ -55,6 +57,12 @@ func (e *Error) Unwrap() error { return e.cause }
 // Reason returns the error as the reason of a failure. Its host is that of URL.
 func (e *Error) Reason() domain.Reason {
 	return domain.Reason{Class: e.Class, Code: e.Code, Message: e.Error(), Host: Host(e.URL)}
+}
+
+// Ours reports whether an error is one of this package whose cause is this machine.
+func Ours(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Ours
 }
 
 // Retry reports whether another attempt may help, and how long the server asks to

@@ -3,9 +3,12 @@ package fetch
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
@@ -62,8 +65,8 @@ func TestFailingNameService(t *testing.T) {
 	c := testClient(t, quick(), func(s *shared) { s.resolver = resolver })
 	_, err := c.Head(t.Context(), "http://broken.test/")
 	e := fails(t, err, CodeUnreachable, domain.ClassContent)
-	if again, _ := e.Retry(); !again {
-		t.Error("it is not tried again")
+	if again, _ := e.Retry(); !again || Ours(err) {
+		t.Error("it is not tried again, or counts as ours")
 	}
 	ours := &net.Resolver{PreferGo: true, Dial: resolver.Dial}
 	gone, err := net.ListenPacket("udp4", "127.0.0.1:0")
@@ -77,4 +80,19 @@ func TestFailingNameService(t *testing.T) {
 	_ = gone.Close()
 	_, err = testClient(t, quick(), func(s *shared) { s.resolver = ours }).Head(t.Context(), "http://broken.test/")
 	fails(t, err, CodeUnreachable, domain.ClassSystem)
+	if !Ours(err) {
+		t.Errorf("our name service does not answer, and that is not ours: %v", err)
+	}
+}
+
+// TestMachineLacksSomething: without free descriptors or ports no server is asked; that a
+// network is not reached may be the doing of others.
+func TestMachineLacksSomething(t *testing.T) {
+	t.Parallel()
+	for errno, want := range map[syscall.Errno]bool{syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ENETUNREACH: false, syscall.ECONNREFUSED: false} {
+		err := classify(t.Context(), "http://h/", &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)})
+		if Ours(fmt.Errorf("fetch: %w", err)) != want || want && err.Class != domain.ClassSystem {
+			t.Errorf("%v is ours: %t, %s", errno, err.Ours, err.Class)
+		}
+	}
 }

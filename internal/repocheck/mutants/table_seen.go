@@ -35,6 +35,22 @@ var seen = []Mutant{{
 	At: "cmd/internal/daemon (*steps).notListed", Do: []Op{Never("IsRemote")},
 	Package: daemon, Test: "TestLostManifestIsFetchedAgain",
 }, {
+	Name: "what this machine could not ask", Why: "without free descriptors, or a name service, downloads use their attempts up", Was: true,
+	At: "cmd/internal/daemon/payload IsRemote", Do: []Op{Expr("!e.Ours", "true")},
+	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
+}, {
+	Name: "the pause of all processes before a server is asked again", Why: "each of several processes makes its own attempts, and together they use them up before the hour is over", Was: true,
+	At: "cmd/internal/daemon uncounted", Do: []Op{Expr(`why.Host == ""`, "true")},
+	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
+}, {
+	Name: "callbacks that this machine could not make", Why: "a lack of our own fails a job in notify", Was: true,
+	At: "cmd/internal/daemon (*JobTask).callbackFailed", Do: []Op{Never("Ours")},
+	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
+}, {
+	Name: "the answers of a host's name service", Why: "what another's name service answers is taken for our own trouble, which waits without limit",
+	At: "cmd/internal/fetch unasked", Do: []Op{Return("$0 || true", "HasPrefix")},
+	Package: fetch, Test: "TestFailingNameService",
+}, {
 	Name: "an unknown line of a manifest", Why: "a manifest is refused as a whole that other programs take", Was: true,
 	At: "domain/manifest (*parser).header", Do: []Op{Call("warn", `$recv.fail(LineIgnored, "it is not known")`, "LineIgnored")},
 	Package: "domain/manifest", Test: "TestTakenWithAWarning",

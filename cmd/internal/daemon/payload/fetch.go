@@ -104,8 +104,9 @@ func (s *Source) Head(ctx context.Context, p profile.Profile, f File) (fetch.Inf
 	return c.Head(ctx, f.URL)
 }
 
-// IsRemote reports whether the cause of an error is the server that a deposit names.
+// IsRemote reports whether the cause of an error is the server that a deposit names, as
+// far as that can be told.
 func IsRemote(err error) bool {
 	var e *fetch.Error
-	return errors.As(err, &e) && e.Code != fetch.CodeCancelled
+	return errors.As(err, &e) && e.Code != fetch.CodeCancelled && !e.Ours
 }
