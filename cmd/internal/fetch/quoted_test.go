@@ -85,14 +85,19 @@ func TestFailingNameService(t *testing.T) {
 	}
 }
 
-// TestMachineLacksSomething: without free descriptors or ports no server is asked; that a
-// network is not reached may be the doing of others.
+// TestMachineLacksSomething: without free descriptors or ports, or a name service that can
+// be asked, no server is asked; what is answered, or not reached, may be the doing of others.
 func TestMachineLacksSomething(t *testing.T) {
 	t.Parallel()
 	for errno, want := range map[syscall.Errno]bool{syscall.EMFILE: true, syscall.ENFILE: true, syscall.EADDRNOTAVAIL: true, syscall.ENETUNREACH: false, syscall.ECONNREFUSED: false} {
 		err := classify(t.Context(), "http://h/", &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)})
 		if Ours(fmt.Errorf("fetch: %w", err)) != want || want && err.Class != domain.ClassSystem {
 			t.Errorf("%v is ours: %t, %s", errno, err.Ours, err.Class)
+		}
+	}
+	for said, want := range map[string]bool{"lame referral": false, "cannot unmarshal DNS message": false, "read udp 127.0.0.1:9->127.0.0.1:53: read: connection refused": true} {
+		if err := classify(t.Context(), "http://h/", &net.DNSError{Err: said, Name: "h"}); err.Ours != want {
+			t.Errorf("%s is ours: %t", said, err.Ours)
 		}
 	}
 }

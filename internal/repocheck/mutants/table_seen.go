@@ -49,7 +49,7 @@ var seen = []Mutant{{
 }, {
 	Name: "the answers of a host's name service", Why: "what another's name service answers is taken for our own trouble, which waits without limit",
 	At: "cmd/internal/fetch unasked", Do: []Op{Return("$0 || true", "HasPrefix")},
-	Package: fetch, Test: "TestFailingNameService",
+	Package: fetch, Test: "TestMachineLacksSomething",
 }, {
 	Name: "an unknown line of a manifest", Why: "a manifest is refused as a whole that other programs take", Was: true,
 	At: "domain/manifest (*parser).header", Do: []Op{Call("warn", `$recv.fail(LineIgnored, "it is not known")`, "LineIgnored")},
