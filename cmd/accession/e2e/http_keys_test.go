@@ -23,7 +23,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
@@ -443,44 +442,4 @@ func (in *installation) records() *record.Records {
 	r, err := in.app.Open.Records(in.ctx())
 	in.must(err)
 	return r
-}
-
-// TestComposeServesTheAPI runs the command lines of compose.yaml, with addresses of this
-// machine, and deposits.
-// Shows: P1
-func TestComposeServesTheAPI(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile("../../../compose.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var compose struct {
-		Services map[string]struct{ Command []string }
-	}
-	if err := yaml.Unmarshal(data, &compose); err != nil {
-		t.Fatal(err)
-	}
-	in, at := newForProcesses(t, "attempts: 2, timeout: 5s"), port(t)
-	in.run(compose.Services["migrate"].Command...)
-	key := in.keyOf("ana", "depositor", "--all")
-	for _, name := range []string{"accession", "http"} {
-		args := compose.Services[name].Command
-		if len(args) == 0 || args[0] != "serve" {
-			t.Fatalf("%s: %q", name, args)
-		}
-		for i := range args {
-			args[i] = strings.Replace(args[i], "0.0.0.0:9480", at, 1)
-		}
-		in.serve(args[1:]...).works()
-	}
-	d := &door{in: in, url: "http://" + at}
-	var sent drops.Shown
-	d.send(key, "POST", "/v1/uploads?profile=test&name=letter.txt", io.MultiReader(strings.NewReader("a letter"))).into(d, &sent)
-	waitFor(t, "the file to be transferred", func() bool {
-		d.ask(key, "GET", "/v1/uploads/"+sent.ID, "").into(d, &sent)
-		return sent.State == drops.Transferred
-	})
-	if v := in.rest(sent.Batch); v.Status != "completed" {
-		t.Errorf("%+v", v.BatchSummary)
-	}
 }
