@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -125,8 +126,21 @@ func TestCredentialsAreSeenNowhere(t *testing.T) {
 	accession(misplaced+"\n", ada, words("user password eve")...)
 	accession(mistyped+"\n", "", "login")
 	accession(session.Token+"\n", "", "login")
-	if kept, err := os.ReadFile(filepath.Join(home, ".config", "accession", "credentials.json")); err != nil || !bytes.Contains(kept, []byte(session.Token)) {
-		t.Errorf("the command line keeps no session: %v", err)
+	if !strings.Contains(keptIn(t, home), session.Token) {
+		t.Error("the command line keeps no session")
+	}
+	// A session by name and password, which logout ends.
+	accession(wrong+"\n", "", "login", "--user", "ana")
+	accession(password+"\n", "", "login", "--user", "ana", "-o", "json")
+	begun := regexp.MustCompile(`ses_[a-z0-9]+`).FindString(keptIn(t, home))
+	if a := d.ask(begun, "GET", "/v1/self", ""); begun == "" || begun == session.Token || a.status != 200 || !strings.Contains(a.body, `"ana"`) {
+		t.Errorf("login --user has kept no session: %d %s", a.status, a.body)
+	}
+	secrets = append(secrets, begun)
+	accession("", "", "logout")
+	refused(401, d.ask(begun, "GET", "/v1/self", ""))
+	if strings.Contains(keptIn(t, home), begun) {
+		t.Error("logout keeps the session")
 	}
 	told = append(told, in.says(4, words("key revoke "+ana)), in.says(0, words("key revoke "+made.ID)))
 
@@ -140,4 +154,14 @@ func TestCredentialsAreSeenNowhere(t *testing.T) {
 		t.Error("the log has no requests")
 	}
 	in.unseenAnywhere(secrets, s.log.String(), told, places, func(string, string, string) bool { return false })
+}
+
+// keptIn returns what the command line keeps of credentials.
+func keptIn(t *testing.T, home string) string {
+	t.Helper()
+	kept, err := os.ReadFile(filepath.Join(home, ".config", "accession", "credentials.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(kept)
 }
