@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,6 +139,37 @@ func TestRefusedDrop(t *testing.T) {
 	if v := in.rest(in.transferred(d)[0]); v.JobsCompleted != 1 {
 		t.Errorf("%+v", v.BatchSummary)
 	}
+}
+
+// TestDropPages: the drop folder is listed in pages, as other lists are, each deposit once.
+func TestDropPages(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "transfer_interval=1h")
+	var want, got []string
+	for n := range 5 {
+		want = append(want, in.dropped(fmt.Sprintf("%d.txt", n), "a file", "test").ID)
+	}
+	for cursor := ""; ; {
+		args := append(words("drop ls --limit 2 -o json"), "--cursor", cursor)
+		var page app.Page[drops.Shown]
+		in.must(json.Unmarshal([]byte(in.says(0, args)), &page))
+		if *page.Total != 5 || len(page.Items) > 2 {
+			t.Errorf("%d of %d on a page", len(page.Items), *page.Total)
+		}
+		for _, d := range page.Items {
+			got = append(got, d.ID)
+		}
+		if cursor = string(page.Next); cursor == "" || len(got) > 5 {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	in.says(0, words("drop ls --limit 2"), "2 of 5 deposits; --limit or --cursor ")
+	in.says(2, words("drop ls --cursor bm90aGluZw"), "no cursor of a list of this kind")
+	d := in.door()
+	d.ask("ana depositor/test", "GET", "/v1/uploads?limit=1&cursor=x", "").is(d, 400, app.Invalid)
 }
 
 // TestDropLocked: one process at a time transfers or changes a deposit, and a file that cannot

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"io"
+
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -66,18 +69,21 @@ func (p *program) dropList() *cobra.Command {
 	var in operation.DropList
 	c := &cobra.Command{
 		Use: "ls", Short: "List what is in the drop folder",
-		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason.",
+		Long:    "List the deposits in the drop folder in the order of their reception: those that wait\nand those that were refused, with the reason. For the next page, give --cursor.",
 		Example: "  accession drop ls\n  accession drop ls --submitter ana -o json",
 		Args:    cobra.NoArgs,
-		RunE: whole(p, func([]string) request {
-			return request{"drop.ls", &in}
-		}, views.Drops),
+		RunE: served(p, func([]string) request { return request{"drop.ls", &in} }, func(w io.Writer, page app.Page[drops.Shown]) {
+			views.Drops(w, page.Items)
+			more(w, page, "deposits")
+		}),
 	}
 	c.Flags().StringVar(&in.Submitter, "submitter", "", "only those of this `NAME`")
 	c.Flags().StringVar(&in.Profile, "profile", "", "only those for this `PROFILE`")
 	c.Flags().StringVar(&in.Collection, "collection", "", "only those for a profile of this `COLLECTION`")
 	flags.Parsed(c, &in.State, "state", "", "only those in this `STATE`: waiting or refused", flags.Optional(flags.Among(drops.Waiting, drops.Refused)))
 	flags.Age(c, &in.Since, &in.OlderThan, "those", "received")
+	flags.Cursor(c, (*app.Cursor)(&in.Cursor))
+	flags.Limit(c, &in.Limit, flags.ListLimit, "deposits")
 	c.Flags().BoolVar(&in.Removed, "removed", false, "those that operators have removed")
 	return c
 }

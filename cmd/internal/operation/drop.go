@@ -1,8 +1,11 @@
 package operation
 
 import (
+	"cmp"
 	"context"
 	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
@@ -13,6 +16,7 @@ import (
 
 // DropList chooses deposits in the drop folder.
 type DropList struct {
+	Page
 	Submitter  string `query:"submitter" maxLength:"256" doc:"Only those of this user; without the right to see all: you"`
 	Profile    string `query:"profile" maxLength:"200" doc:"Only for this profile"`
 	Collection string `query:"collection" maxLength:"200" doc:"Only for a profile of this collection"`
@@ -29,6 +33,12 @@ func (l *DropList) has(c *Call, s drops.Shown) bool {
 		}
 	}
 	return (l.Profile == "" || s.Profile == l.Profile) && (l.State == "" || s.State == l.State) && l.Age.has(s.Received)
+}
+
+// parseDeposit returns the id of a deposit in the drop folder; they are in its order.
+func parseDeposit(text string) (string, error) {
+	id, err := uuid.Parse(text)
+	return id.String(), err
 }
 
 // DropChange is a command about a deposit in the drop folder.
@@ -56,7 +66,14 @@ func dropFolder() []*Operation {
 					of = c.Caller.Name
 				}
 				all, err := drops.List(ctx, c.App, of, in.Removed)
-				p, err := Whole(slices.DeleteFunc(all, func(s drops.Shown) bool { return !in.has(c, s) }), err)
+				after, wrong := app.After(app.Cursor(in.Cursor), "deposit", parseDeposit)
+				if wrong != nil {
+					return app.Page[drops.Shown]{}, wrong
+				}
+				all = slices.DeleteFunc(all, func(s drops.Shown) bool { return !in.has(c, s) })
+				from := slices.DeleteFunc(slices.Clone(all), func(s drops.Shown) bool { return s.ID <= after })
+				p := app.PageOf(cmp.Or(in.Limit, len(all)), from, "deposit", func(s drops.Shown) string { return s.ID })
+				p.Total = new(int64(len(all)))
 				return orUnknown(ctx, c, named{submitter: of, profile: in.Profile, collection: in.Collection}, p, err)
 			}),
 		change(verb[string]{"retry", "Let a refused deposit be transferred again", drops.Retry}),
