@@ -3,6 +3,7 @@ package eventstore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
@@ -39,6 +40,26 @@ type Take struct {
 	Passed       []Loaded[compute.Entry]
 	Claim        *Claim
 	HoldsVersion int64
+}
+
+// Lease is the claim of a worker that has no session: it ends by itself unless it is renewed.
+// It outlives the process that has made it.
+type Lease struct {
+	Worker   string
+	SHA256   string // of the token with which the worker shows that the lease is its own
+	Duration time.Duration
+	Version  int64 // of the node: it is another one after each renewal
+}
+
+// Leases are the leases of entries.
+type Leases interface {
+	// LoadLease reads the lease of an entry. ErrNotFound: it has none.
+	LoadLease(ctx context.Context, id compute.ID) (Lease, error)
+	// RenewLease lets a lease begin again, as it was read. ErrConflict: it is another one.
+	RenewLease(ctx context.Context, id compute.ID, l Lease) error
+	// EndOverdueLeases ends the leases that were not renewed in time, by the clock of the
+	// server, and returns their entries: these are orphans then.
+	EndOverdueLeases(ctx context.Context) ([]compute.ID, error)
 }
 
 var entryKind = kind[compute.Entry]{compute.Evolve, func(c *Change, t *Transition[compute.Entry]) { c.Entry = t }}
@@ -85,11 +106,25 @@ func (h *Handler) Entry(ctx context.Context, id compute.ID, cmd compute.Command,
 
 // TakeEntry waits until an entry waits that a worker takes, and takes it. The result has the
 // claim, and the entry with the token that is its fence.
-func (h *Handler) TakeEntry(ctx context.Context, wants compute.Wants, m Meta) (res Result[compute.Entry], err error) {
+func (h *Handler) TakeEntry(ctx context.Context, wants compute.Wants, m Meta) (Result[compute.Entry], error) {
+	return h.takeEntry(ctx, wants, nil, m)
+}
+
+// LeaseEntry is like TakeEntry, for a worker without a session: it gets a lease in place of a
+// claim.
+func (h *Handler) LeaseEntry(ctx context.Context, wants compute.Wants, l Lease, m Meta) (Result[compute.Entry], error) {
+	return h.takeEntry(ctx, wants, &l, m)
+}
+
+func (h *Handler) takeEntry(ctx context.Context, wants compute.Wants, l *Lease, m Meta) (res Result[compute.Entry], err error) {
 	err = h.Entries.TakeEntry(ctx, wants, func(t Take) error {
 		m := m
 		h.ensureCommandID(&m)
-		d, err := compute.Decide(t.Entry.State, compute.Claim{Worker: t.Claim.Worker})
+		worker := t.Claim.Worker
+		if l != nil {
+			worker, t.Claim.Lease = l.Worker, l
+		}
+		d, err := compute.Decide(t.Entry.State, compute.Claim{Worker: worker})
 		if err != nil {
 			return errors.Join(ErrConflict, err)
 		}
@@ -127,6 +162,52 @@ func (h *Handler) EndEntry(ctx context.Context, taken Result[compute.Entry], cmd
 		err = &Error{Op: "end", Aggregate: taken.State.ID.Aggregate(), Err: ErrFenced}
 	}
 	return res, err
+}
+
+// Leased returns an entry with its lease, if it is that of a token. ErrFenced: it is not, or
+// no more.
+func (h *Handler) Leased(ctx context.Context, id compute.ID, sha256 string) (at Loaded[compute.Entry], l Lease, err error) {
+	at, err = h.Entries.LoadEntry(ctx, id)
+	if err == nil {
+		// Read after the entry: if it is still there, nothing has happened to the entry.
+		l, err = h.Leases.LoadLease(ctx, id)
+	}
+	if errors.Is(err, ErrNotFound) || err == nil && (l.SHA256 != sha256 || !at.State.Owned()) {
+		err = &Error{Op: "find the lease", Aggregate: id.Aggregate(), Err: ErrFenced}
+	}
+	return at, l, err
+}
+
+// RenewLease lets the lease of a token begin again. ErrFenced: it has ended.
+func (h *Handler) RenewLease(ctx context.Context, id compute.ID, sha256 string) (at Loaded[compute.Entry], l Lease, err error) {
+	return at, l, h.leased(ctx, id, sha256, func(now Loaded[compute.Entry], has Lease) error {
+		at, l = now, has
+		return h.Leases.RenewLease(ctx, id, has)
+	})
+}
+
+// EndLease ends the lease of a token with a command of its worker. ErrFenced: it has ended.
+func (h *Handler) EndLease(ctx context.Context, id compute.ID, sha256 string, cmd compute.Command, m Meta) (res Result[compute.Entry], err error) {
+	h.ensureCommandID(&m)
+	return res, h.leased(ctx, id, sha256, func(at Loaded[compute.Entry], l Lease) error {
+		d, err := compute.Decide(at.State, cmd)
+		if err == nil {
+			res, err = entryKind.commit(ctx, h, decided[compute.Entry]{from: at, Decision: d, change: Change{Lease: &l}}, m)
+		}
+		return err
+	})
+}
+
+// leased calls do with the entry and lease of a token, again while a renewal is first.
+func (h *Handler) leased(ctx context.Context, id compute.ID, sha256 string, do func(Loaded[compute.Entry], Lease) error) error {
+	_, err := retry(ctx, "use the lease", id.Aggregate(), func() (struct{}, error) {
+		at, l, err := h.Leased(ctx, id, sha256)
+		if err == nil {
+			err = do(at, l)
+		}
+		return struct{}{}, err
+	})
+	return err
 }
 
 // entry decides and commits once.

@@ -25,6 +25,8 @@ type Handler struct {
 	Queries Queries
 	// Entries loads entries of the compute queue, nil = there are none.
 	Entries Entries
+	// Leases are those of entries, nil = there are none.
+	Leases Leases
 	// Profiles is needed to set profiles.
 	Profiles Profiles
 	Clock    func() time.Time

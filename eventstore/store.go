@@ -72,6 +72,8 @@ type Change struct {
 	// EntryClaim is the claim that the write makes of an entry. The change is then the first
 	// of its Commit; the others are of entries that are passed over, and have no event.
 	EntryClaim *Claim
+	// Lease is the lease of the entry that the write ends.
+	Lease *Lease
 
 	// Pool is set for a synchronous deposit: the pool in which it gets its place.
 	Pool *Pool
@@ -98,10 +100,13 @@ func (c Change) Aggregate() domain.Aggregate {
 }
 
 // NewClaim returns the claim that the write makes, of a deposit that is grabbed or an entry
-// that is taken; nil = none.
+// that is taken; nil = none. A lease is no claim of this process.
 func (c Change) NewClaim() *Claim {
 	if c.Leave.Grabbed() {
 		return c.Leave.Claim
+	}
+	if c.EntryClaim != nil && c.EntryClaim.Lease != nil {
+		return nil
 	}
 	return c.EntryClaim
 }
@@ -200,6 +205,8 @@ type Claim struct {
 	// so long: work must stop, because another worker may have begun it. nil = it always
 	// shows in Lost.
 	Silent <-chan struct{}
+	// Lease is set for an entry that a worker without a session takes.
+	Lease *Lease
 }
 
 // Claims makes and ends claims. A claim must be ended exactly once: by a Commit that

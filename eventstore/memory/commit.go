@@ -49,7 +49,10 @@ func (s *Store) Commit(ctx context.Context, changes ...eventstore.Change) ([]eve
 		done[i] = eventstore.Committed{Token: srv.write(c), Zxid: srv.zxid}
 		srv.writeRing(c)
 		if done[i].Claim = c.NewClaim(); c.EntryClaim != nil {
-			srv.locks[c.Aggregate()] = c.EntryClaim
+			srv.locks[c.Aggregate()] = srv.held(c.EntryClaim)
+		}
+		if c.Lease != nil {
+			delete(srv.locks, c.Aggregate())
 		}
 		delete(srv.claims, c.Aggregate())
 		if c.Leave.Grabbed() {
@@ -134,7 +137,10 @@ func (s *Store) prove(c eventstore.Change) error {
 			return eventstore.ErrConflict
 		}
 	}
-	if lock := srv.locks[a]; c.Require.Unlocked && lock != nil && lock != c.Claim {
+	switch lock := srv.locks[a]; {
+	case c.Lease != nil && (lock == nil || lock.Lease == nil || lock.Lease.Version != c.Lease.Version):
+		return eventstore.ErrConflict
+	case c.Require.Unlocked && c.Lease == nil && lock != nil && lock != c.Claim:
 		return eventstore.ErrLocked
 	}
 	for _, sub := range c.Require.Empty {

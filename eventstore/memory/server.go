@@ -44,7 +44,8 @@ type Server struct {
 	refs     map[domain.BatchID]map[domain.JobID]domain.Sub
 	holds    eventstore.Holds
 	locks    map[domain.Aggregate]*eventstore.Claim
-	claims   map[domain.Aggregate]int // since the last event or Release
+	renewed  map[domain.Aggregate]time.Time // leases of entries
+	claims   map[domain.Aggregate]int       // since the last event or Release
 	shards   []shard
 	rings    map[string]*eventstore.RingState // of the deposit queues
 	space    *leader                          // of provisioning, nil = there is no leader
@@ -85,6 +86,7 @@ func New(o Options) *Server {
 		refs:     map[domain.BatchID]map[domain.JobID]domain.Sub{},
 		holds:    eventstore.Holds{Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}},
 		locks:    map[domain.Aggregate]*eventstore.Claim{},
+		renewed:  map[domain.Aggregate]time.Time{},
 		claims:   map[domain.Aggregate]int{},
 		shards:   make([]shard, o.Shards),
 		rings:    map[string]*eventstore.RingState{},

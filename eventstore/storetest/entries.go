@@ -21,6 +21,8 @@ var entryTests = tests{
 	"entry, its worker alive":        entryOfALiveWorker,
 	"entry, tried again and purged":  entryTriedAgain,
 	"entry, while claims are paused": entriesPaused,
+	"entry, leased and completed":    entryLeased,
+	"entry of an overdue lease":      entryOverdue,
 }
 
 // Request requests an entry.
@@ -223,4 +225,75 @@ func entriesPaused(t *testing.T, e Env) {
 	})
 	k.Hold(domain.HoldQueue, domain.QueueIngest, "")
 	k.take(compute.Wants{})
+}
+
+func (k *Kit) lease(l eventstore.Lease) eventstore.Result[compute.Entry] {
+	k.Helper()
+	return must[eventstore.Result[compute.Entry]](k)(k.Handler.LeaseEntry(k.Context(), compute.Wants{}, l, Under(nil, false)))
+}
+
+// entryLeased: a lease outlives the process that made it, and any process renews and ends it;
+// only its own token does.
+func entryLeased(t *testing.T, e Env) {
+	first, k := NewKit(t, e.Open(t)), NewKit(t, e.Open(t))
+	id := k.Request("maps", "", 100, "k").State.ID
+	taken := first.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Duration: time.Hour})
+	if taken.State.ID != id || taken.State.Worker != "them" || taken.Claim != nil {
+		t.Fatalf("%+v", taken)
+	}
+	e.Expire(t, first.Store)
+	if ids, err := k.Handler.Leases.EndOverdueLeases(t.Context()); err != nil || len(ids) > 0 {
+		t.Errorf("overdue: %v, %v", ids, err)
+	}
+	if ids, err := k.Store.OrphanEntries(t.Context()); err != nil || len(ids) > 0 {
+		t.Errorf("orphans: %v, %v", ids, err)
+	}
+	before, err := k.Handler.Leases.LoadLease(t.Context(), id)
+	if err != nil || before.Worker != "them" || before.Duration != time.Hour {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	if at, _, err := k.Handler.RenewLease(t.Context(), id, "ab"); err != nil || at.State.ID != id {
+		t.Errorf("%+v, %v", at, err)
+	}
+	k.WantErr(k.Handler.Leases.RenewLease(t.Context(), id, before), eventstore.ErrConflict)
+	_, _, err = k.Handler.RenewLease(t.Context(), id, "cd")
+	k.WantErr(err, eventstore.ErrFenced)
+	_, err = k.Handler.EndLease(t.Context(), id, "cd", done, Under(nil, false))
+	k.WantErr(err, eventstore.ErrFenced)
+	_, err = k.Handler.Entry(t.Context(), id, compute.Return{Reason: Broken()}, Under(nil, false))
+	k.WantErr(err, eventstore.ErrLocked)
+	ended, err := k.Handler.EndLease(t.Context(), id, "ab", done, Under(nil, false))
+	if err != nil || ended.State.State != entry.Successful {
+		t.Fatalf("%+v, %v", ended.State, err)
+	}
+	_, err = k.Handler.EndLease(t.Context(), id, "ab", done, Under(nil, false))
+	k.WantErr(err, eventstore.ErrFenced)
+}
+
+// entryOverdue: what was not renewed in time is an orphan, and its worker is refused.
+func entryOverdue(t *testing.T, e Env) {
+	k := NewKit(t, e.Open(t))
+	id := k.Request("maps", "", 100, "k").State.ID
+	k.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Duration: time.Nanosecond})
+	for {
+		ids, err := k.Handler.Leases.EndOverdueLeases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) == 1 && ids[0] == id {
+			break
+		}
+	}
+	if ids, err := k.Store.OrphanEntries(t.Context()); err != nil || len(ids) != 1 {
+		t.Fatalf("%v, %v", ids, err)
+	}
+	_, err := k.Handler.EndLease(t.Context(), id, "ab", done, Under(nil, false))
+	k.WantErr(err, eventstore.ErrFenced)
+	back, err := k.Handler.Entry(t.Context(), id, compute.Return{Reason: domain.WorkerLost("them")}, Under(nil, false))
+	if err != nil || back.State.State != entry.Pending {
+		t.Fatalf("%+v, %v", back.State, err)
+	}
+	if again := k.take(compute.Wants{}); again.State.ID != id {
+		t.Errorf("%+v", again.State)
+	}
 }

@@ -19,6 +19,7 @@ type Store struct {
 	eventstore.DepositQueues
 	eventstore.Queries
 	eventstore.Entries
+	eventstore.Leases
 	eventstore.Profiles
 }
 
@@ -28,7 +29,7 @@ func StoreOf(s any) Store {
 		return store
 	}
 	return Store{s.(eventstore.Live), s.(eventstore.Catalog), s.(eventstore.Claims), s.(eventstore.Outbox), s.(eventstore.Space), s.(eventstore.Objects), s.(eventstore.Hosts),
-		s.(eventstore.Rings), s.(eventstore.DepositQueues), s.(eventstore.Queries), s.(eventstore.Entries), s.(eventstore.Profiles)}
+		s.(eventstore.Rings), s.(eventstore.DepositQueues), s.(eventstore.Queries), s.(eventstore.Entries), s.(eventstore.Leases), s.(eventstore.Profiles)}
 }
 
 // Env is a live state of its own, made for one test and gone at its end.

@@ -33,7 +33,8 @@ func NewHandler(l eventstore.Live) *eventstore.Handler {
 	catalog, _ := l.(eventstore.Catalog)
 	profiles, _ := l.(eventstore.Profiles)
 	entries, _ := l.(eventstore.Entries)
-	return &eventstore.Handler{Live: l, Catalog: catalog, Profiles: profiles, Entries: entries, Clock: time.Now, NewID: rand.Text,
+	leases, _ := l.(eventstore.Leases)
+	return &eventstore.Handler{Live: l, Catalog: catalog, Profiles: profiles, Entries: entries, Leases: leases, Clock: time.Now, NewID: rand.Text,
 		Collection: func(profile string) string { return profile }}
 }
 

@@ -102,9 +102,29 @@ func (r Root) EntryNodes(e compute.Entry) []Node {
 // entry adds what a change does to the nodes of an entry, and the claim that it makes.
 func (r Root) entry(ops *Ops, c eventstore.Change) {
 	ops.change(r.EntryNodes(c.Entry.From), r.EntryNodes(c.Entry.To), r.Status(c), c.Token)
-	if claim := c.EntryClaim; claim != nil {
+	if c.Lease != nil {
+		ops.Delete(r.Lock(c.Aggregate()), int32(c.Lease.Version), eventstore.ErrConflict)
+	}
+	switch claim := c.EntryClaim; {
+	case claim == nil:
+	case claim.Lease != nil:
+		ops.Create(r.Lock(claim.Aggregate), LeaseData(*claim.Lease), eventstore.ErrLocked)
+	default:
 		ops.CreateEphemeral(r.Lock(claim.Aggregate), Encode(Holder{claim.Worker}), eventstore.ErrLocked)
 	}
+}
+
+// Lease is the data of the claim of a worker that has no session. The node is not ephemeral:
+// the time at which it was last written, and the seconds, say when it is overdue.
+type Lease struct {
+	Worker  string  `json:"worker"`
+	SHA256  string  `json:"sha256"` // of the token
+	Seconds float64 `json:"seconds"`
+}
+
+// LeaseData returns the data of the node of a lease.
+func LeaseData(l eventstore.Lease) []byte {
+	return Encode(Lease{l.Worker, l.SHA256, l.Duration.Seconds()})
 }
 
 // RunEntry returns the operations by which the worker of an entry shows that it has its

@@ -98,7 +98,7 @@ func (r Root) require(ops *Ops, c eventstore.Change) {
 	if c.Require.Batch && c.Job != nil {
 		ops.Check(r.BatchStatus(c.Job.To.Configuration.BatchID), int32(c.BatchToken), eventstore.ErrConflict)
 	}
-	if c.Require.Unlocked && (c.Claim == nil || c.Claim.Aggregate != c.Aggregate()) {
+	if c.Require.Unlocked && c.Lease == nil && (c.Claim == nil || c.Claim.Aggregate != c.Aggregate()) {
 		r.requireUnlocked(ops, c.Aggregate(), eventstore.ErrLocked)
 	}
 	if c.Require.Idle != nil {

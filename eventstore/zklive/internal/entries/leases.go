@@ -1,0 +1,94 @@
+package entries
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
+)
+
+// LoadLease implements eventstore.Leases.
+func (x *Entries) LoadLease(ctx context.Context, id compute.ID) (eventstore.Lease, error) {
+	l, _, err := x.lease(ctx, x.root.Lock(id.Aggregate()))
+	if err != nil {
+		return l, &eventstore.Error{Op: "load the lease", Aggregate: id.Aggregate(), Err: err}
+	}
+	return l, nil
+}
+
+// lease reads a lease, and when it was last renewed. ErrNotFound: it is none, or the claim of
+// a worker with a session.
+func (x *Entries) lease(ctx context.Context, node string) (l eventstore.Lease, renewed int64, err error) {
+	var data layout.Lease
+	stat, err := x.session.GetJSON(ctx, node, &data)
+	switch {
+	case errors.Is(err, zk.ErrNoNode), err == nil && (stat.EphemeralOwner != 0 || data.SHA256 == ""):
+		return l, 0, eventstore.ErrNotFound
+	case err != nil:
+		return l, 0, err
+	}
+	l = eventstore.Lease{Worker: data.Worker, SHA256: data.SHA256, Duration: time.Duration(data.Seconds * float64(time.Second)), Version: int64(stat.Version)}
+	return l, stat.Mtime, nil
+}
+
+// RenewLease implements eventstore.Leases.
+func (x *Entries) RenewLease(ctx context.Context, id compute.ID, l eventstore.Lease) error {
+	_, err := x.session.Set(ctx, "zklive/entry/renew", x.root.Lock(id.Aggregate()), layout.LeaseData(l), int32(l.Version))
+	if session.Answered(err) {
+		err = eventstore.ErrConflict
+	}
+	if err != nil {
+		return &eventstore.Error{Op: "renew the lease", Aggregate: id.Aggregate(), Err: err}
+	}
+	return nil
+}
+
+// EndOverdueLeases implements eventstore.Leases. The time of the server is that of a write to
+// the directory of claims.
+func (x *Entries) EndOverdueLeases(ctx context.Context) (ended []compute.ID, err error) {
+	defer func() {
+		if err != nil {
+			err = &eventstore.Error{Op: "look for overdue leases", Err: err}
+		}
+	}()
+	owned, err := x.session.List(ctx, x.root.EntryClaims())
+	if err != nil || len(owned) == 0 {
+		return nil, err
+	}
+	clock, err := x.session.Set(ctx, "zklive/entry/clock", x.root.EntryClaims(), nil, layout.Any)
+	if err != nil {
+		return nil, err
+	}
+	for _, sequence := range owned {
+		id, err := compute.ParseID("eid" + sequence)
+		if err != nil {
+			continue // verify finds it
+		}
+		node := x.root.Lock(id.Aggregate())
+		l, renewed, err := x.lease(ctx, node)
+		if errors.Is(err, eventstore.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return ended, err
+		}
+		if time.Duration(clock.Mtime-renewed)*time.Millisecond <= l.Duration {
+			continue
+		}
+		var ops layout.Ops
+		ops.Delete(node, int32(l.Version), eventstore.ErrConflict)
+		switch _, err := x.session.Multi(ctx, "zklive/entry/overdue", ops); {
+		case err == nil:
+			ended = append(ended, id)
+		case !session.Answered(err): // else it was renewed, or has ended
+			return ended, err
+		}
+	}
+	return ended, nil
+}
