@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/accession-ingest/accession/domain/entry"
 )
 
 // Rules say which files of a dataset are processed, and what each of them waits for. Names
@@ -26,6 +28,15 @@ type Rules struct {
 	MinFiles int `json:"min_files,omitempty"`
 	// Stack is how many files before it, by time of modification, must be there.
 	Stack int `json:"stack,omitempty"`
+	// Process lets workers of the compute queue process files that are ready, nil = no worker
+	// does.
+	Process *Process `json:"process,omitempty"`
+}
+
+// Process says how files that are ready wait in the compute queue.
+type Process struct {
+	// Priority is 0 to 999, the higher runs first, nil = the default.
+	Priority *int `json:"priority,omitempty"`
 }
 
 // Companion is a file that another one of the same slot waits for.
@@ -72,6 +83,9 @@ func (r *Rules) Check() error {
 	}
 	if r.MinFiles < 0 || r.MinFiles > maxCount || r.Stack < 0 || r.Stack > maxRules {
 		add("a slot needs 0 to %d files, and a stack has 0 to %d", maxCount, maxRules)
+	}
+	if p := r.Process; p != nil && p.Priority != nil && entry.Priority(*p.Priority) != min(max(entry.Priority(*p.Priority), 0), entry.MaxPriority) {
+		add("the priority of files is 0 to %d, the higher runs first", entry.MaxPriority)
 	}
 	return errors.Join(faults...)
 }

@@ -122,7 +122,7 @@ var Layers = []Layer{
 	}, {
 		// The use cases see ports, read models and effects, never a driver.
 		Packages: []string{"cmd/internal/app/..."},
-		May:      join(core, effects, discovery, []string{"cmd/internal/answer", "cmd/internal/audit", "cmd/internal/consistency"}),
+		May:      join(core, effects, discovery, []string{"cmd/internal/answer", "cmd/internal/attempt", "cmd/internal/audit", "cmd/internal/consistency"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		// What the daemons are made of; none of them knows the daemons.
@@ -156,6 +156,15 @@ var Layers = []Layer{
 		// Decides what becomes of downloaded files without a job.
 		Packages: []string{"cmd/internal/ready"},
 		May:      join(core, effects),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
+	}, {
+		// Attempts at files by workers of the compute queue.
+		Packages: []string{"cmd/internal/attempt"},
+		May:      join(core, effects),
+		TestMay:  []string{"eventstore/memory", "eventstore/storetest/..."},
+	}, {
+		Packages: []string{"cmd/internal/compute/..."},
+		May:      join(core, effects, []string{"cmd/internal/attempt"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/...", "projections/projtest"},
 	}, {
 		Packages: useCases,

@@ -60,6 +60,8 @@ var Replies = []Reply{
 	{"daemon/downloading/*/before", NATS, ""},
 	{"daemon/files/give-back/before", NATS, ""},
 	{"download/attempt/*/before", NATS, ""},
+	{"attempt/file/*/before", NATS, ""},
+	{"compute/file/request/before", ZooKeeper, ""},
 	{"daemon/processing/start/before", NATS, ""},
 	{"daemon/processing/end/before", NATS, ""},
 	{"projections/*/*/before", PostgreSQL, ""},

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/projections/internal/fold"
@@ -36,6 +37,30 @@ func EntryByID(ctx context.Context, db Reader, id compute.ID) (EntryRow, error) 
 func EntryOfKey(ctx context.Context, db Reader, key string) (EntryRow, error) {
 	row, err := pgdb.New(db).ComputeEntryOfKey(ctx, key)
 	return row, wrap("the entry of the key "+key, err)
+}
+
+// entriesOfFile is how many attempts at a file are looked for, and how many are shown.
+const (
+	attemptsOfFile = 100
+	entriesOfFile  = 20
+)
+
+// FileEntry is the entry that stands for an attempt at a file.
+type FileEntry struct {
+	ID     string `json:"id"`
+	Status string `json:"status"`
+	Worker string `json:"worker,omitempty"` // that has it, or had it last
+	Reason string `json:"reason,omitempty"`
+}
+
+// EntriesOfFile lists the entries that stand for attempts at a file, newest first.
+func EntriesOfFile(ctx context.Context, db Reader, hash domain.FileHash) ([]EntryRow, error) {
+	var keys []string
+	for n := range attemptsOfFile {
+		keys = append(keys, compute.Attempt{Hash: hash, Number: n + 1}.Key())
+	}
+	rows, err := pgdb.New(db).ComputeEntriesOfKeys(ctx, pgdb.ComputeEntriesOfKeysParams{Keys: keys, MaxRows: entriesOfFile})
+	return rows, wrap("list the entries of a file", err)
 }
 
 // EntryOf returns the entry of a row, with what the row has of its reason.

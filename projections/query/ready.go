@@ -22,8 +22,10 @@ type WaitingFile struct {
 	Dataset, Group string
 }
 
-func waitingOf(r pgdb.FilesWaitingRow) WaitingFile {
-	return WaitingFile{eligible.File{Hash: domain.FileHash(r.RawFileHash), Path: r.Path, Size: r.Size, SHA256: r.Sha256, Modified: domain.At(or(r.SourceModified)), State: domain.FileDownloaded},
+func waitingOf(r pgdb.FilesWaitingRow) WaitingFile { return inState(r, domain.FileDownloaded) }
+
+func inState(r pgdb.FilesWaitingRow, s domain.FileState) WaitingFile {
+	return WaitingFile{eligible.File{Hash: domain.FileHash(r.RawFileHash), Path: r.Path, Size: r.Size, SHA256: r.Sha256, Modified: domain.At(or(r.SourceModified)), State: s},
 		r.Version, r.Seq, r.Dataset, r.GroupName}
 }
 
@@ -36,6 +38,17 @@ func WaitingFiles(ctx context.Context, db Reader, after domain.FileHash, limit i
 		list[i] = waitingOf(r)
 	}
 	return list, wrap("list files that wait to become ready", err)
+}
+
+// ReadyFiles lists up to limit files without a job that are READY and whose hash comes after
+// the one given, in the order of their hashes.
+func ReadyFiles(ctx context.Context, db Reader, after domain.FileHash, limit int) ([]WaitingFile, error) {
+	rows, err := pgdb.New(db).FilesReady(ctx, pgdb.FilesReadyParams{After: string(after), MaxRows: int32(limit)})
+	list := make([]WaitingFile, len(rows))
+	for i, r := range rows {
+		list[i] = inState(pgdb.FilesWaitingRow(r), domain.FileReady)
+	}
+	return list, wrap("list files that are ready", err)
 }
 
 // WaitingFileByHash returns one of them, or ErrNotFound.

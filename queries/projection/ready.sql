@@ -11,6 +11,14 @@ select raw_file_hash, version, path, size, sha256, source_modified, dataset, gro
 from accession.file
 where status = 'DOWNLOADED' and job_id = '' and raw_file_hash = @hash;
 
+-- name: FilesReady :many
+-- Files without a job that are READY, in the order of their hashes.
+select raw_file_hash, version, path, size, sha256, source_modified, dataset, group_name, seq
+from accession.file
+where status = 'READY' and job_id = '' and raw_file_hash > @after
+order by raw_file_hash
+limit @max_rows;
+
 -- name: FilesOfGroup :many
 -- The other files of a group, those that are there first.
 select raw_file_hash, path, size, sha256, source_modified, status

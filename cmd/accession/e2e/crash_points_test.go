@@ -79,6 +79,8 @@ var scenes = []pointScene{
 	{"store/local/...", polls},
 	{"zklive/entry/...", computes},
 	{"record/compute-result/...", computes},
+	{"attempt/...", processes},
+	{"compute/file/...", processes},
 	{"record/audit/...", audits},
 	{"record/corrupt/...", audits},
 }

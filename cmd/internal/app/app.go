@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/attempt"
 	"github.com/accession-ingest/accession/cmd/internal/audit"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
@@ -75,16 +76,15 @@ type Resources struct {
 	ResendAnswers func(ctx context.Context, q lookup.Query, command string) (Resend, error)
 	// MailFrom is the address from which reports of queries are mailed, "" = none are.
 	MailFrom string
-	// UploadLimit is the size in bytes of the largest file that is taken over HTTP, and
-	// WaitingLimit how many deposits of a user may wait that arrive so.
+	// UploadLimit bounds a file over HTTP, in bytes, and WaitingLimit the deposits of a user.
 	UploadLimit  int64
 	WaitingLimit int
 	// FormsProfile is the profile of metadata files that arrive by forms which name none.
 	FormsProfile string
-	// HostPermits is how many permits for one host there are.
-	HostPermits int
-	// SubmitterPermits is how many permits for one submitter there are.
-	SubmitterPermits int
+	// HostPermits is how many permits for one host there are, SubmitterPermits for one submitter.
+	HostPermits, SubmitterPermits int
+	// Attempts opens what makes attempts at files of open directories.
+	Attempts func(ctx context.Context) (*attempt.Attempts, error)
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
 	Heap func(ctx context.Context) *standing.Heap
 	// WorkFiles lists a job's working files, at most limit, and says whether there are more.

@@ -51,10 +51,11 @@ func (a *App) Files(ctx context.Context, f FileFilter, from Cursor) (p Page[File
 // FileView is a file, every change of its state and every failed attempt.
 type FileView struct {
 	FileRow
-	Transitions []FileTransition `json:"transitions"`
-	Retries     []Retry          `json:"retries"`
-	Waits       []query.Wait     `json:"waits,omitempty"` // what a downloaded file without a job waits for, now
-	At          *AsOf            `json:"at,omitempty"`    // as of which event, nil = now
+	Transitions []FileTransition  `json:"transitions"`
+	Retries     []Retry           `json:"retries"`
+	Waits       []query.Wait      `json:"waits,omitempty"`   // what a downloaded file without a job waits for, now
+	Entries     []query.FileEntry `json:"entries,omitempty"` // of the compute queue, for attempts at a file without a job, newest first
+	At          *AsOf             `json:"at,omitempty"`      // as of which event, nil = now
 }
 
 // File shows one file with its history.

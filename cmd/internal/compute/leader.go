@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/attempt"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
@@ -14,7 +15,8 @@ import (
 // Leader returns the entries whose workers are gone, and purges those that have ended for
 // long. One process at a time does so.
 type Leader struct {
-	Handler *eventstore.Handler
+	Handler  *eventstore.Handler
+	Attempts *attempt.Attempts // at the files for which entries stand
 	// Lead waits until the caller leads; the context that it returns ends with the lead.
 	Lead func(ctx context.Context) (lead context.Context, resign func(), err error)
 	// Retention is how long an entry that has ended stays in the live state.
@@ -48,7 +50,10 @@ func (l *Leader) Run(ctx context.Context) error {
 func (l *Leader) lead(ctx context.Context) {
 	var purged time.Time
 	for ctx.Err() == nil {
-		err := l.Orphans(ctx)
+		err := l.Overdue(ctx)
+		if err == nil {
+			err = l.Orphans(ctx)
+		}
 		if err == nil && time.Since(purged) > purgeEvery {
 			purged = time.Now()
 			err = l.Purge(ctx)
@@ -60,6 +65,15 @@ func (l *Leader) lead(ctx context.Context) {
 	}
 }
 
+// Overdue ends the leases that were not renewed in time: their entries are orphans then.
+func (l *Leader) Overdue(ctx context.Context) error {
+	ids, err := l.Handler.Leases.EndOverdueLeases(ctx)
+	for _, id := range ids {
+		l.Log.Info("the lease of an entry is overdue", "entry", id)
+	}
+	return err
+}
+
 // Orphans returns the entries whose workers are gone, or ends those whose attempts are used up.
 func (l *Leader) Orphans(ctx context.Context) error {
 	ids, err := l.Handler.Entries.OrphanEntries(ctx)
@@ -69,16 +83,28 @@ func (l *Leader) Orphans(ctx context.Context) error {
 	for _, id := range ids {
 		at, err := l.Handler.Entries.LoadEntry(ctx, id)
 		if err == nil && at.State.Owned() {
-			_, err = l.Handler.Entry(ctx, id, compute.Return{Reason: domain.WorkerLost(at.State.Worker)}, meta())
-			if err == nil {
-				l.Log.Info("the worker of an entry is gone: it waits again", "entry", id, "worker", at.State.Worker)
-			}
+			err = l.orphan(ctx, at.State)
 		}
 		if err := but(err, eventstore.ErrNotFound, eventstore.ErrLocked, eventstore.ErrBroken); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// orphan ends the claim of a worker that is gone.
+func (l *Leader) orphan(ctx context.Context, e compute.Entry) (err error) {
+	var cmd compute.Command = compute.Return{Reason: domain.WorkerLost(e.Worker)}
+	if file := l.Attempts.Of(e); file != nil {
+		if cmd, err = file.Recover(ctx, domain.WorkerLost(e.Worker)); err != nil {
+			return err
+		}
+	}
+	ended, err := l.Handler.Entry(ctx, e.ID, cmd, meta())
+	if err == nil {
+		l.Log.Info("the worker of an entry is gone", "entry", e.ID, "worker", e.Worker, "status", ended.State.State)
+	}
+	return err
 }
 
 // Purge ends what the live state keeps of entries that have ended for longer than the

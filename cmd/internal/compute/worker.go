@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/attempt"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
@@ -27,6 +28,9 @@ import (
 	"github.com/accession-ingest/accession/domain/text"
 	"github.com/accession-ingest/accession/eventstore"
 )
+
+// Name is the name of this package's daemons as actors.
+const Name = "compute"
 
 // Codes of the reasons for which a worker gives up an attempt.
 const (
@@ -49,6 +53,8 @@ const (
 	// pause is how long a worker waits after an error of the servers, and the leader between two
 	// looks for orphans.
 	pause = time.Second
+	// writes is how long a step of a file is tried before it is looked at again.
+	writes = 30 * time.Second
 )
 
 // Inputs fetches files.
@@ -66,11 +72,12 @@ type Worker struct {
 	Handler  *eventstore.Handler
 	Inputs   Inputs
 	Records  Records
-	Datasets []string      // that it serves, none = all
-	Exec     string        // the command, with {in} and {out}
-	Timeout  time.Duration // of the command
-	Dir      string        // the directory of an entry is made here, and removed at its end
-	Parallel int           // how many entries at once
+	Attempts *attempt.Attempts // at the files for which entries stand
+	Datasets []string          // that it serves, none = all
+	Exec     string            // the command, with {in} and {out}
+	Timeout  time.Duration     // of the command
+	Dir      string            // the directory of an entry is made here, and removed at its end
+	Parallel int               // how many entries at once
 	Log      *slog.Logger
 
 	mu     sync.Mutex
@@ -105,7 +112,11 @@ func (w *Worker) next(ctx context.Context) {
 	id := taken.State.ID
 	w.remember(taken.State.Work.Of())
 	w.Log.Info("taken", "entry", id, "attempt", taken.State.Attempt)
-	cmd := w.do(ctx, taken)
+	cmd, err := w.work(ctx, taken)
+	if err != nil {
+		w.Log.Warn("cannot end an entry: another worker takes it over when the session of this one ends", "entry", id, "error", err)
+		return
+	}
 	ended, err := w.Handler.EndEntry(context.WithoutCancel(ctx), taken, cmd, meta())
 	switch {
 	case errors.Is(err, eventstore.ErrFenced):
@@ -118,7 +129,7 @@ func (w *Worker) next(ctx context.Context) {
 }
 
 func meta() eventstore.Meta {
-	return eventstore.Meta{Actor: domain.DaemonActor("compute")}
+	return eventstore.Meta{Actor: domain.DaemonActor(Name)}
 }
 
 // knows reports whether a group is one of the last that the worker has worked on: its command
@@ -136,8 +147,46 @@ func (w *Worker) remember(g entry.Group) {
 	w.recent = w.recent[max(0, len(w.recent)-groups):]
 }
 
-// do works on an entry and returns what ends it.
-func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry]) compute.Command {
+// work works on an entry, and on the file that it stands for, and returns what ends it.
+func (w *Worker) work(ctx context.Context, taken eventstore.Result[compute.Entry]) (compute.Command, error) {
+	file := w.Attempts.Of(taken.State)
+	if file == nil {
+		return w.do(ctx, taken, nil), nil
+	}
+	end, err := w.insist(ctx, taken.Claim, file.Begin)
+	if err != nil || end != nil {
+		return end, err
+	}
+	cmd := w.do(ctx, taken, file)
+	return w.insist(ctx, taken.Claim, func(ctx context.Context) (compute.Command, error) { return file.End(ctx, cmd) })
+}
+
+// insist writes a step of a file until it is written or the claim of its entry is lost; a
+// worker that stops tries once more.
+func (w *Worker) insist(ctx context.Context, c *eventstore.Claim, step func(ctx context.Context) (compute.Command, error)) (compute.Command, error) {
+	for {
+		stopping := ctx.Err() != nil
+		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), writes)
+		cmd, err := step(writing)
+		cancel()
+		if err == nil {
+			return cmd, nil
+		}
+		w.Log.Warn("cannot write a step of a file; trying again", "entry", c.Aggregate.ID, "error", err)
+		select {
+		case <-c.Lost:
+			return nil, err
+		case <-time.After(pause):
+		}
+		if stopping {
+			return nil, err
+		}
+	}
+}
+
+// do works on an entry and returns what ends it. file is the attempt at the file that it
+// stands for, nil = it has URLs.
+func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry], file *attempt.Attempt) compute.Command {
 	e := taken.State
 	again := func(class domain.Class, code domain.Code, uncounted bool, format string, args ...any) compute.Command {
 		return compute.Return{Uncounted: uncounted, Reason: domain.Reason{Class: class, Code: code, Message: text.Line(fmt.Sprintf(format, args...)), Attempt: e.Attempt, Worker: e.Worker}}
@@ -158,11 +207,12 @@ func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry])
 		return again(domain.ClassSystem, CodeNotKept, true, "the worker cannot make a directory")
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left of it stands in no way
-	inputs, err := w.fetch(claimed, dir, e.Request.Inputs)
+	inputs, err := w.inputs(claimed, dir, e, file)
 	if err == nil {
 		err = w.Handler.Entries.RunEntry(claimed, taken.Claim, taken.Loaded)
 	}
 	var bad *fetch.Error
+	var damaged *attempt.Damaged
 	switch {
 	case claimed.Err() != nil:
 		return again(domain.ClassWait, CodeStopped, true, "the worker was stopped")
@@ -170,6 +220,8 @@ func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry])
 		why := bad.Reason()
 		why.Attempt, why.Worker = e.Attempt, e.Worker
 		return compute.Return{Reason: why}
+	case errors.As(err, &damaged):
+		return again(domain.ClassContent, damaged.Code, false, "%v", damaged)
 	case err != nil:
 		wait(ctx)
 		return again(domain.ClassSystem, CodeNotKept, true, "the inputs could not be kept")
@@ -219,6 +271,15 @@ func lastLine(lines string) string {
 		lines = strings.ToValidUTF8(lines[:most], "")
 	}
 	return ": " + text.Line(lines)
+}
+
+// inputs makes files of the inputs of an entry, in their order.
+func (w *Worker) inputs(ctx context.Context, dir string, e compute.Entry, file *attempt.Attempt) ([]string, error) {
+	if file == nil {
+		return w.fetch(ctx, dir, e.Request.Inputs)
+	}
+	name := filepath.Join(dir, "001-"+fileName(file.File().Spec.Path))
+	return []string{name}, file.Copy(ctx, name)
 }
 
 // fetch fetches the inputs into files, in their order.

@@ -25,10 +25,10 @@ import (
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
 
-// files are inputs by URL.
-type files map[string]string
+// urls are inputs by URL.
+type urls map[string]string
 
-func (f files) Get(_ context.Context, url string, _ fetch.GetOptions) (io.ReadCloser, fetch.Info, error) {
+func (f urls) Get(_ context.Context, url string, _ fetch.GetOptions) (io.ReadCloser, fetch.Info, error) {
 	content, there := f[url]
 	if !there {
 		return nil, fetch.Info{}, &fetch.Error{Code: fetch.CodeHTTPStatus, Class: domain.ClassContent, URL: url, Message: "the server answered 404 Not Found"}
@@ -64,7 +64,7 @@ func newBench(t *testing.T, exec string) *bench {
 	t.Helper()
 	kit := storetest.NewKit(t, memory.New(memory.Options{}).Session())
 	b := &bench{Kit: kit, kept: &kept{of: map[compute.ID]record.ComputeResult{}}}
-	b.w = &Worker{Handler: kit.Handler, Inputs: files{"http://files.test/a": "one two\n"}, Records: b.kept, Exec: exec, Timeout: time.Minute, Dir: t.TempDir(), Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	b.w = &Worker{Handler: kit.Handler, Inputs: urls{"http://files.test/a": "one two\n"}, Records: b.kept, Exec: exec, Timeout: time.Minute, Dir: t.TempDir(), Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 
@@ -173,7 +173,7 @@ func TestOutputsAreBounded(t *testing.T) {
 func TestInputsThatAreMissing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, `true`)
-	b.w.Inputs = files{}
+	b.w.Inputs = urls{}
 	if e := b.once("d"); e.State != entry.Pending || e.Attempt != 1 || e.Reason.Code != fetch.CodeHTTPStatus || e.Reason.Worker == "" {
 		t.Errorf("%+v because of %+v", e, e.Reason)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -55,6 +56,9 @@ func files() []*Operation {
 				return orElse(err, func() (v app.FileView, err error) {
 					if v, err = c.App.File(ctx, domain.FileHash(in.ID)); err == nil {
 						v.Waits, err = slots.Waits(ctx, c.App, domain.FileHash(in.ID))
+					}
+					if err == nil && v.JobID == "" {
+						v.Entries, err = entries.OfFile(ctx, c.App, domain.FileHash(in.ID))
 					}
 					return v, err
 				})

@@ -92,6 +92,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleDiscover, "discover", func() (runner, error) { return in.Poller(ctx) }, nil},
 		{RoleDownload, "download", func() (runner, error) { return in.Downloader(ctx) }, nil},
 		{RoleReady, "ready", func() (runner, error) { return in.Readiness(ctx) }, nil},
+		{RoleReady, "requester", func() (runner, error) { return in.Requester(ctx) }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "compute", func() (runner, error) { return in.ComputeLeader(ctx) }, nil},

@@ -139,7 +139,7 @@ func (in *Installation) handler(ctx context.Context) (*eventstore.Handler, error
 	if err := openAll(ctx, into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Entries: live, Profiles: live, Clock: crash.Now, NewID: newID,
+	return &eventstore.Handler{Live: live, Catalog: live, Rings: live, Queries: live, Entries: live, Leases: live, Profiles: live, Clock: crash.Now, NewID: newID,
 		Collection: func(name string) string {
 			p, err := profiles.Get(name)
 			if err != nil {
@@ -181,7 +181,7 @@ func (in *Installation) Uploads(ctx context.Context) (*store.Store, error) {
 
 // Resources returns what use cases work with.
 func (in *Installation) Resources() app.Resources {
-	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Drop: in.Drop, UploadLimit: int64(in.cfg.UploadLimit), WaitingLimit: in.cfg.WaitingLimit, FormsProfile: in.cfg.FormsProfile,
+	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Attempts: in.attempts, Drop: in.Drop, UploadLimit: int64(in.cfg.UploadLimit), WaitingLimit: in.cfg.WaitingLimit, FormsProfile: in.cfg.FormsProfile,
 		HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, ResendAnswers: in.resendAnswers, Heap: in.heap, Servers: []app.Address{
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},

@@ -25,7 +25,13 @@ func (in *Installation) Readiness(ctx context.Context) (*ready.Checker, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Tables, c.Contents, c.Rules = ready.TablesOf{DB: db}, work.Local(), func(ctx context.Context, dataset string) (r setting.Rules, err error) {
+	c.Tables, c.Contents, c.Rules = ready.TablesOf{DB: db}, work.Local(), rulesFrom(live)
+	return c, nil
+}
+
+// rulesFrom returns what reads the rules of datasets as they are now.
+func rulesFrom(live *LiveState) func(ctx context.Context, dataset string) (setting.Rules, error) {
+	return func(ctx context.Context, dataset string) (r setting.Rules, err error) {
 		is, err := live.Setting(ctx, domain.SettingDataset, dataset)
 		if errors.Is(err, eventstore.ErrNotFound) {
 			err = nil // it was removed: its files are as those without rules
@@ -35,5 +41,4 @@ func (in *Installation) Readiness(ctx context.Context) (*ready.Checker, error) {
 		}
 		return r, err
 	}
-	return c, nil
 }

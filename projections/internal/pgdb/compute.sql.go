@@ -72,6 +72,60 @@ func (q *Queries) ComputeEntries(ctx context.Context, arg ComputeEntriesParams) 
 	return items, nil
 }
 
+const computeEntriesOfKeys = `-- name: ComputeEntriesOfKeys :many
+select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry where key = any($1::text[]) order by id desc limit $2
+`
+
+type ComputeEntriesOfKeysParams struct {
+	Keys    []string `json:"keys"`
+	MaxRows int32    `json:"max_rows"`
+}
+
+// The entries that were requested under some keys, newest first.
+func (q *Queries) ComputeEntriesOfKeys(ctx context.Context, arg ComputeEntriesOfKeysParams) ([]AccessionComputeEntry, error) {
+	rows, err := q.db.Query(ctx, computeEntriesOfKeys, arg.Keys, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionComputeEntry
+	for rows.Next() {
+		var i AccessionComputeEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.Status,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Priority,
+			&i.Key,
+			&i.Submitter,
+			&i.Inputs,
+			&i.Attempt,
+			&i.Worker,
+			&i.RequestedAt,
+			&i.ClaimedAt,
+			&i.EndedAt,
+			&i.ExitStatus,
+			&i.ResultSha256,
+			&i.ResultSize,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.ReasonWhoActs,
+			&i.LastModified,
+			&i.CommandID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const computeEntryByID = `-- name: ComputeEntryByID :one
 select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry where id = $1
 `

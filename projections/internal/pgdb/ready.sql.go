@@ -211,6 +211,62 @@ func (q *Queries) FilesOfGroup(ctx context.Context, arg FilesOfGroupParams) ([]F
 	return items, nil
 }
 
+const filesReady = `-- name: FilesReady :many
+select raw_file_hash, version, path, size, sha256, source_modified, dataset, group_name, seq
+from accession.file
+where status = 'READY' and job_id = '' and raw_file_hash > $1
+order by raw_file_hash
+limit $2
+`
+
+type FilesReadyParams struct {
+	After   string `json:"after"`
+	MaxRows int32  `json:"max_rows"`
+}
+
+type FilesReadyRow struct {
+	RawFileHash    string     `json:"raw_file_hash"`
+	Version        int64      `json:"version"`
+	Path           string     `json:"path"`
+	Size           int64      `json:"size"`
+	Sha256         string     `json:"sha256"`
+	SourceModified *time.Time `json:"source_modified"`
+	Dataset        string     `json:"dataset"`
+	GroupName      string     `json:"group_name"`
+	Seq            int64      `json:"seq"`
+}
+
+// Files without a job that are READY, in the order of their hashes.
+func (q *Queries) FilesReady(ctx context.Context, arg FilesReadyParams) ([]FilesReadyRow, error) {
+	rows, err := q.db.Query(ctx, filesReady, arg.After, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FilesReadyRow
+	for rows.Next() {
+		var i FilesReadyRow
+		if err := rows.Scan(
+			&i.RawFileHash,
+			&i.Version,
+			&i.Path,
+			&i.Size,
+			&i.Sha256,
+			&i.SourceModified,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Seq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const filesWaiting = `-- name: FilesWaiting :many
 select raw_file_hash, version, path, size, sha256, source_modified, dataset, group_name, seq
 from accession.file

@@ -115,6 +115,9 @@ func (asked Asked) request(a *app.App) (cmd compute.Request, err error) {
 				Hint: "give an address of the form https://host/path, without user name, password and query: it is kept and shown"}
 		}
 	}
+	if compute.Reserved(asked.Key) {
+		return cmd, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the key %q is one of those of files", asked.Key), Hint: "choose a key that does not begin with file/"}
+	}
 	cmd.Work.Key = cmp.Or(cmd.Work.Key, compute.DefaultKey(cmd.Work, asked.Inputs))
 	if err := errors.Join(cmd.Work.Check(), cmd.Request.Check()); err != nil {
 		return cmd, &app.Error{Kind: app.Invalid, Err: err, Hint: "`accession compute submit --help` says what may be requested"}

@@ -40,7 +40,7 @@ func File(w io.Writer, v app.FileView) {
 	}
 	render.Pairs(w, [][2]any{
 		{"file", v.RawFileHash}, {"path", export.Line(v.Path)}, {"status", v.Status}, {"since", render.Time(v.StatusSince)},
-		{"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"waits for", waits(v)}, {"worker", export.Line(v.Worker)},
+		{"reason", render.ClassifiedReason(v.ReasonCode, v.ReasonClass, v.ReasonMessage)}, {"waits for", waits(v)}, {"entries", entriesOf(v)}, {"worker", export.Line(v.Worker)},
 		{"job", v.JobID}, {"batch", v.BatchID}, {"source", export.Line(v.Source)}, {"url", export.Line(v.Url)},
 		{"digest given", digest}, {"bytes", v.Size}, {"sha256", v.Sha256},
 		{"downloads", v.DownloadAttempts}, {"download began", render.Time(render.Deref(v.DownloadStartedAt))},
@@ -68,4 +68,13 @@ func FileHistory(w io.Writer, moves []app.FileTransition) {
 		return render.Row{t.Version, render.Change(t.FromStatus, t.ToStatus), render.Time(t.At), render.Seconds(t.Seconds), export.Line(t.Actor), export.Line(t.Worker),
 			t.DownloadAttempts, t.ProcessingAttempts, t.Size, render.Reason(t.ReasonCode, t.ReasonMessage)}
 	})
+}
+
+// entriesOf says which entries of the compute queue stand for attempts at a file.
+func entriesOf(v app.FileView) string {
+	var all []string
+	for _, e := range v.Entries {
+		all = append(all, e.ID+" "+e.Status)
+	}
+	return strings.Join(all, ", ")
 }

@@ -1,0 +1,81 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// working starts a worker of the compute queue, which is stopped at the end of the test.
+func (in *installation) working(command string, more ...string) *os.Process {
+	in.t.Helper()
+	c := in.command(append([]string{"compute", "worker", "--exec", command}, more...)...)
+	c.Stdout, c.Stderr = in.t.Output(), in.t.Output()
+	in.must(c.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = c.Wait() // it was stopped
+	}()
+	in.t.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
+	return c.Process
+}
+
+// TestFilesOfADirectoryAreProcessed: the files of an open directory live to their end, by a
+// worker: one is processed at once, one at its second attempt, one is given up after three and
+// taken up again by an operator, one fails for good, and one outlives the death of its worker.
+func TestFilesOfADirectoryAreProcessed(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "1_good.dat 20-Nov-2026 09:05 28", "2_late.dat 20-Nov-2026 09:05 28", "3_never.dat 20-Nov-2026 09:05 29", "4_bad.dat 20-Nov-2026 09:05 27")
+	in := newInstallation(t, "ready_interval=100ms", "file_retry_delay=0")
+	p := newPolled(t, in, dir)
+	rules, keeps := filepath.Join(t.TempDir(), "rules.json"), t.TempDir()
+	in.must(os.WriteFile(rules, []byte(`{"keep_duplicates":true,"process":{"priority":200}}`), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "spectra"})
+	p.serveInProcess(run.RoleDownload, run.RoleReady, run.RoleDaemons)
+	script := filepath.Join(keeps, "spectrum")
+	in.must(os.WriteFile(script, []byte(`cd "${0%/*}"
+case "$1" in
+*late*) test -e late || { touch late; exit 1; } ;;
+*never*) test -e found || exit 1 ;;
+*bad*) echo no header; exit 65 ;;
+*dies*) test -e died || { touch died; kill -9 "$(cat pid)"; exit 1; } ;;
+esac
+wc -c < "$1" > "$2"
+`), 0o600))
+	worker := in.working("sh " + script + " {in} {out}")
+	in.must(os.WriteFile(filepath.Join(keeps, "pid"), []byte(strconv.Itoa(worker.Pid)), 0o600))
+	p.polled()
+
+	p.reaches("1_good.dat", domain.FileProcessed)
+	p.went("1_good.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSED")
+	p.reaches("2_late.dat", domain.FileProcessed)
+	p.went("2_late.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:exit_status", "READY", "PROCESSING", "PROCESSED")
+	p.reaches("4_bad.dat", domain.FileAbandoned)
+	p.went("4_bad.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:exit_status", "ABANDONED:attempts_used_up")
+	p.reaches("3_never.dat", domain.FileAbandoned)
+	in.must(os.WriteFile(filepath.Join(keeps, "found"), nil, 0o600))
+	in.says(0, []string{"file", "requeue", string(dir.hash("3_never.dat")), "--reason", "found"})
+	p.reaches("3_never.dat", domain.FileProcessed)
+
+	dir.set(func() { dir.files = append(dir.files, "5_dies.dat 20-Nov-2026 09:06 28") })
+	p.asked()
+	waitFor(t, "the worker to die", func() bool { _, err := os.Stat(filepath.Join(keeps, "died")); return err == nil })
+	in.working("sh " + script + " {in} {out}")
+	p.reaches("5_dies.dat", domain.FileProcessed)
+	p.went("5_dies.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:worker_lost", "READY", "PROCESSING", "PROCESSED")
+
+	waitFor(t, "no entry to wait", func() bool { return in.count("select count(*) from accession.compute_entry where status in ('PENDING', 'STAGING')") == 0 })
+	in.shown()
+	in.says(0, []string{"file", "show", string(dir.hash("5_dies.dat"))}, "PROCESSED", "entries", "SUCCESSFUL", "FAILED")
+	in.says(2, words("compute submit --dataset nights --input http://files.test/a --key file/1"), "one of those of files")
+	in.says(0, words("verify"))
+}
