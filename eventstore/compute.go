@@ -45,10 +45,10 @@ type Take struct {
 // Lease is the claim of a worker that has no session: it ends by itself unless it is renewed.
 // It outlives the process that has made it.
 type Lease struct {
-	Worker   string
-	SHA256   string // of the token with which the worker shows that the lease is its own
-	Duration time.Duration
-	Version  int64 // of the node: it is another one after each renewal
+	Worker  string
+	SHA256  string // of the token with which the worker shows that the lease is its own
+	Timeout time.Duration
+	Version int64 // of the node: it is another one after each renewal
 }
 
 // Leases are the leases of entries.

@@ -50,7 +50,7 @@ func (s *Store) EndOverdueLeases(ctx context.Context) (ended []compute.ID, err e
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	for a, lock := range s.server.locks {
-		if a.Kind == domain.KindEntry && lock.Lease != nil && time.Since(s.server.renewed[a]) > lock.Lease.Duration {
+		if a.Kind == domain.KindEntry && lock.Lease != nil && time.Since(s.server.renewed[a]) > lock.Lease.Timeout {
 			delete(s.server.locks, a)
 			ended = append(ended, compute.ID(a.ID))
 		}

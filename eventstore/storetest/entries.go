@@ -237,7 +237,7 @@ func (k *Kit) lease(l eventstore.Lease) eventstore.Result[compute.Entry] {
 func entryLeased(t *testing.T, e Env) {
 	first, k := NewKit(t, e.Open(t)), NewKit(t, e.Open(t))
 	id := k.Request("maps", "", 100, "k").State.ID
-	taken := first.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Duration: time.Hour})
+	taken := first.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Hour})
 	if taken.State.ID != id || taken.State.Worker != "them" || taken.Claim != nil {
 		t.Fatalf("%+v", taken)
 	}
@@ -249,7 +249,7 @@ func entryLeased(t *testing.T, e Env) {
 		t.Errorf("orphans: %v, %v", ids, err)
 	}
 	before, err := k.Handler.Leases.LoadLease(t.Context(), id)
-	if err != nil || before.Worker != "them" || before.Duration != time.Hour {
+	if err != nil || before.Worker != "them" || before.Timeout != time.Hour {
 		t.Fatalf("%+v, %v", before, err)
 	}
 	if at, _, err := k.Handler.RenewLease(t.Context(), id, "ab"); err != nil || at.State.ID != id {
@@ -274,7 +274,7 @@ func entryLeased(t *testing.T, e Env) {
 func entryOverdue(t *testing.T, e Env) {
 	k := NewKit(t, e.Open(t))
 	id := k.Request("maps", "", 100, "k").State.ID
-	k.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Duration: time.Nanosecond})
+	k.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Nanosecond})
 	for {
 		ids, err := k.Handler.Leases.EndOverdueLeases(t.Context())
 		if err != nil {

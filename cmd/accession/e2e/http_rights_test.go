@@ -105,6 +105,10 @@ var requests = map[string]struct{ query, body string }{
 	"intake.close":       {"dry_run=true", `{"message":"until 18:00","reason":"to try it"}`},
 	"intake.open":        {"dry_run=true", `{"user":"eve","reason":"to try it"}`},
 	"compute.submit":     {"", `{"dataset":"nights","inputs":["https://data.example.org/a.nc"]}`},
+	"compute.claim":      {"", `{"worker":"w"}`},
+	"compute.heartbeat":  {"", `{}`},
+	"compute.complete":   {"", `{"result":1}`},
+	"compute.fail":       {"", `{"class":"content","message":"no header"}`},
 	"slot.add":           {"dry_run=true", `{"dataset":"nights","group":"1","from":"2026-11-27T18:00:00Z","to":"2026-11-28T09:00:00Z"}`},
 	"slot.open":          {"dry_run=true", `{"reason":"to try it"}`},
 	"discover.look":      {"profile=PROFILE&url=DIRECTORY", ""},
@@ -162,13 +166,13 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{n}", "1", "{seq}", "4711", "{processor}", "films", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", "eid0000009999.sand", "{n}", "1", "{seq}", "4711", "{processor}", "films", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`
 				}
 				query := strings.NewReplacer("PROFILE", thing.profile, "DIRECTORY", listed).Replace(more.query)
-				if op.Write && op.Need == access.Act && op.Name != "poison.retry" && op.Name != "compute.submit" { // there is none to retry, and no trial
+				if op.Write && op.Need == access.Act && op.Name != "poison.retry" && op.Name != "compute.submit" && !strings.Contains(op.Path, "/claims") { // there is none to retry, and no trial
 					query += "&dry_run=true"
 				}
 				a := d.ask(caller, op.Method, path+"?"+strings.TrimPrefix(query, "&"), strings.ReplaceAll(more.body, "PROFILE", thing.profile))

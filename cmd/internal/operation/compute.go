@@ -6,6 +6,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
+	"github.com/accession-ingest/accession/cmd/internal/app/leases"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -75,5 +76,16 @@ func computeOperations() []*Operation {
 			}
 			return entries.Retry(ctx, c.App, id, in.Why())
 		}),
+		leased("claim", "", "Take work, for a worker without a session", leases.Take),
+		leased("heartbeat", "/{token}/heartbeat", "Let the lease of work begin again", leases.Renew),
+		leased("complete", "/{token}/complete", "Complete work with its result", leases.Complete),
+		leased("fail", "/{token}/fail", "End work without a result", leases.Fail),
+		stream(Operation{Name: "compute.input", Method: http.MethodGet, Path: "/v1/compute/claims/{token}/input", Summary: "Get the file that work is about", Need: access.Act, On: OnInstallation,
+			Sends: []string{"application/octet-stream"}}, func(ctx context.Context, c *Call, in *leases.Token) (send, error) { return leases.Content(ctx, c.App, in) }),
 	}
+}
+
+func leased[I, O any](verb, path, summary string, do func(context.Context, *app.App, *I) (O, error)) *Operation {
+	return row(Operation{Name: "compute." + verb, Method: http.MethodPost, Path: "/v1/compute/claims" + path, Summary: summary, Need: access.Act, On: OnInstallation, Write: true, Audits: true},
+		func(ctx context.Context, c *Call, in *I) (O, error) { return do(ctx, c.App, in) })
 }

@@ -40,8 +40,12 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 
 // always are the operations that are the same however often they are requested.
 var always = map[string]string{
-	"poison.retry":  "what is applied is held no more",
-	"session.begin": "each session ends by itself, also one whose token did not arrive",
-	"session.end":   "it ends the session that the request comes with",
-	"user.password": "the same password is set, and a digest of it is not kept",
+	"compute.claim":     "a lease whose token did not arrive ends by itself",
+	"compute.heartbeat": "the lease begins again from now on",
+	"compute.complete":  "the lease ends with it, and there is one for each token",
+	"compute.fail":      "the lease ends with it, and there is one for each token",
+	"poison.retry":      "what is applied is held no more",
+	"session.begin":     "each session ends by itself, also one whose token did not arrive",
+	"session.end":       "it ends the session that the request comes with",
+	"user.password":     "the same password is set, and a digest of it is not kept",
 }

@@ -33,7 +33,7 @@ func (x *Entries) lease(ctx context.Context, node string) (l eventstore.Lease, r
 	case err != nil:
 		return l, 0, err
 	}
-	l = eventstore.Lease{Worker: data.Worker, SHA256: data.SHA256, Duration: time.Duration(data.Seconds * float64(time.Second)), Version: int64(stat.Version)}
+	l = eventstore.Lease{Worker: data.Worker, SHA256: data.SHA256, Timeout: time.Duration(data.Seconds * float64(time.Second)), Version: int64(stat.Version)}
 	return l, stat.Mtime, nil
 }
 
@@ -78,7 +78,7 @@ func (x *Entries) EndOverdueLeases(ctx context.Context) (ended []compute.ID, err
 		if err != nil {
 			return ended, err
 		}
-		if time.Duration(clock.Mtime-renewed)*time.Millisecond <= l.Duration {
+		if time.Duration(clock.Mtime-renewed)*time.Millisecond <= l.Timeout {
 			continue
 		}
 		var ops layout.Ops

@@ -124,7 +124,7 @@ type Lease struct {
 
 // LeaseData returns the data of the node of a lease.
 func LeaseData(l eventstore.Lease) []byte {
-	return Encode(Lease{l.Worker, l.SHA256, l.Duration.Seconds()})
+	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds()})
 }
 
 // RunEntry returns the operations by which the worker of an entry shows that it has its

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/leases"
+	"github.com/accession-ingest/accession/cmd/internal/run"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// TestWorkersOverHTTP: workers in Python and shell take work over HTTP, and a file of an open
+// directory; a lease outlives the process that gave it, an overdue one is returned, and the
+// worker that comes late is refused.
+func TestWorkersOverHTTP(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "1_a.dat 20-Nov-2026 09:05 25")
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "ready_interval=100ms")
+	p := newPolled(t, in, dir)
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	in.must(os.WriteFile(rules, []byte(`{"process":{}}`), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "spectra"})
+	olga, ana := in.keyOf("olga", "operator", "--all"), in.keyOf("ana", "depositor", "--all")
+	first := in.serveInProcess(run.RoleHTTP)
+	d, second := in.doorOf(first), in.doorOf(in.serveInProcess(run.RoleHTTP, run.RoleDaemons, run.RoleDownload, run.RoleReady))
+
+	request := func(dataset string) {
+		in.says(0, []string{"compute", "submit", "--dataset", dataset, "--input", dir.URL + "/night/1_a.dat"})
+	}
+	ended := func(dataset, status string) {
+		t.Helper()
+		waitFor(t, "the work of "+dataset+" to be "+status, func() bool {
+			return in.count("select count(*) from accession.compute_entry where dataset = $1 and status = $2", dataset, status) == 1
+		})
+	}
+	take := func(dataset string) (w leases.Work) {
+		t.Helper()
+		d.ask(olga, "POST", "/v1/compute/claims", fmt.Sprintf(`{"worker":"node7","datasets":[%q],"wait":20,"lease":5}`, dataset)).into(d, &w)
+		if w.Token == "" || len(w.Inputs) != 1 {
+			t.Fatalf("%+v", w)
+		}
+		return w
+	}
+	end := func(d *door, w leases.Work, status int, verb, body string) {
+		t.Helper()
+		if a := d.ask(olga, "POST", "/v1/compute/claims/"+w.Token+"/"+verb, body); a.status != status {
+			t.Errorf("%s: %d %s, want %d", verb, a.status, a.body, status)
+		}
+	}
+
+	// The process that gave the lease is gone; another one serves it.
+	request("moved")
+	w := take("moved")
+	end(d, w, http.StatusOK, "heartbeat", "")
+	d.ask(ana, "POST", "/v1/compute/claims", `{"worker":"w"}`).is(d, http.StatusForbidden, "forbidden")
+	first.stop()
+	d = second
+	end(d, w, http.StatusOK, "heartbeat", "")
+	end(d, w, http.StatusBadRequest, "complete", `{"result":"\u0000"}`)
+	end(d, w, http.StatusOK, "complete", `{"result":{"bytes":25}}`)
+	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":26}}`)
+	ended("moved", "SUCCESSFUL")
+
+	// A worker that gives up, and one that falls silent and comes back late.
+	request("late")
+	w = take("late")
+	end(d, w, http.StatusOK, "fail", `{"class":"content","message":"no header"}`)
+	w = take("late")
+	waitFor(t, "the overdue lease to end", func() bool {
+		return in.count("select count(*) from accession.compute_entry where dataset = 'late' and reason_code = 'worker_lost'") == 1
+	})
+	end(d, w, http.StatusConflict, "complete", `{"result":1}`)
+	if w = take("late"); w.Attempt != 3 {
+		t.Errorf("%+v", w)
+	}
+	end(d, w, http.StatusOK, "fail", `{"class":"content","message":"no header","never":true}`)
+	ended("late", "FAILED")
+
+	// The examples.
+	examples, err := filepath.Abs("../../../deploy/examples")
+	in.must(err)
+	env := append(os.Environ(), "ACCESSION_KEY="+olga)
+	request("sh")
+	shell := exec.Command("sh", filepath.Join(examples, "worker.sh"), d.url, "sh")
+	shell.Env = env
+	if out, err := shell.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	ended("sh", "SUCCESSFUL")
+	python := exec.Command("python3", filepath.Join(examples, "worker.py"), d.url, "py", "nights")
+	python.Env, python.Stdout, python.Stderr = env, t.Output(), t.Output()
+	in.must(python.Start())
+	request("py")
+	ended("py", "SUCCESSFUL")
+	p.polled()
+	p.reaches("1_a.dat", domain.FileProcessed)
+	p.went("1_a.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSED")
+	in.must(python.Process.Signal(syscall.SIGTERM))
+	in.must(python.Wait())
+	ended("nights", "SUCCESSFUL")
+	in.says(0, words("verify"))
+}

@@ -1,0 +1,331 @@
+// Package leases has the use cases of workers of the compute queue that have no session: what
+// they take is theirs as long as they renew its lease.
+package leases
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/attempt"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/domain/text"
+	"github.com/accession-ingest/accession/eventstore"
+)
+
+// CodeWorkerFailed is the reason of work that a worker over HTTP has ended without a result.
+const CodeWorkerFailed domain.Code = "worker_failed"
+
+// Bounds of what a worker may ask for and send.
+const (
+	longestWait  = 60 // seconds
+	defaultLease = 60 // seconds
+	maxResult    = 64 << 10
+	maxLines     = 4 << 10
+)
+
+// Claim asks for work.
+type Claim struct {
+	Body struct {
+		Worker   string   `json:"worker" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9._@-]+$" example:"node7" doc:"What the worker is called; it is shown"`
+		Datasets []string `json:"datasets,omitempty" maxItems:"100" example:"tides" doc:"Only work on these datasets; none = all"`
+		Cached   []Group  `json:"cached,omitempty" maxItems:"100" doc:"Groups whose data the worker has: their work comes first among that of one priority"`
+		Wait     int      `json:"wait,omitempty" minimum:"0" maximum:"60" doc:"For how many seconds to wait if there is no work"`
+		Lease    int      `json:"lease,omitempty" minimum:"5" maximum:"3600" doc:"For how many seconds the work is the worker's if it sends no heartbeat; absent = 60"`
+	}
+}
+
+// Group is a group of a dataset.
+type Group struct {
+	Dataset string `json:"dataset" maxLength:"128"`
+	Group   string `json:"group" maxLength:"128"`
+}
+
+// Token names a lease.
+type Token struct {
+	Token string `path:"token" maxLength:"200" doc:"Token of the lease"`
+}
+
+// Done is the result of work.
+type Done struct {
+	Token
+	Body struct {
+		Result     json.RawMessage `json:"result" doc:"JSON, at most 64 KiB"`
+		ExitStatus int             `json:"exit_status,omitempty" minimum:"0" maximum:"255" doc:"Of the command"`
+		LastLines  string          `json:"last_lines,omitempty" maxLength:"4096" doc:"What the command wrote last"`
+	}
+}
+
+// Failed says why there is no result.
+type Failed struct {
+	Token
+	Body struct {
+		Class   string `json:"class" enum:"content,remote,system,wait,timeout" doc:"Whose fault it is"`
+		Message string `json:"message" minLength:"1" maxLength:"500" doc:"A sentence for those who read the report"`
+		Never   bool   `json:"never,omitempty" doc:"Another attempt does not help"`
+		// GivenBack is set by a worker that stops.
+		GivenBack bool `json:"given_back,omitempty" doc:"The attempt does not count: the worker stops"`
+	}
+}
+
+// Work is what a worker has taken. Without a token there was none to take.
+type Work struct {
+	Token    string  `json:"token,omitempty"`
+	Entry    string  `json:"entry,omitempty"`
+	Dataset  string  `json:"dataset,omitempty"`
+	Group    string  `json:"group,omitempty"`
+	Priority int     `json:"priority,omitempty"`
+	Key      string  `json:"key,omitempty"`
+	Attempt  int     `json:"attempt,omitempty"`
+	Lease    int     `json:"lease,omitempty"` // seconds
+	Inputs   []Input `json:"inputs,omitempty"`
+}
+
+// Input is an input of work.
+type Input struct {
+	// URL is where to get it; one that begins with a slash is of this service, and needs the
+	// same authorisation.
+	URL    string `json:"url"`
+	Name   string `json:"name"`
+	Size   int64  `json:"size,omitempty"`
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// Lease is what became of a lease.
+type Lease struct {
+	Entry  string      `json:"entry"`
+	Status entry.State `json:"status"`
+	Lease  int         `json:"lease,omitempty"` // seconds until it is overdue, from now on
+}
+
+// parse returns the entry of a token, and the digest of its secret.
+func parse(token string) (compute.ID, string, error) {
+	name, secret, ok := strings.Cut(token, ".")
+	id, err := compute.ParseID(name)
+	if err != nil || !ok || secret == "" {
+		return "", "", &app.Error{Kind: app.Invalid, Err: errors.New("this is no token of a lease"), Hint: "POST /v1/compute/claims returns one"}
+	}
+	return id, digest(secret), nil
+}
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// Take waits for work and takes it.
+func Take(ctx context.Context, a *app.App, in *Claim) (w Work, err error) {
+	defer app.Explained(&err, "take work")
+	b := in.Body
+	handler, attempts, err := open(ctx, a)
+	if err != nil {
+		return w, err
+	}
+	secret := rand.Text()
+	lease := eventstore.Lease{Worker: b.Worker + "/" + rand.Text()[:8], SHA256: digest(secret), Timeout: time.Duration(orDefault(b.Lease, defaultLease)) * time.Second}
+	wants := compute.Wants{Datasets: b.Datasets, PassLimit: compute.PassLimit, Cached: func(g entry.Group) bool {
+		for _, c := range b.Cached {
+			if c.Dataset == g.Dataset && c.Group == g.Group {
+				return true
+			}
+		}
+		return false
+	}}
+	for until := time.Now().Add(time.Duration(min(b.Wait, longestWait))*time.Second + time.Second); ; {
+		waiting, cancel := context.WithDeadline(ctx, until)
+		taken, err := handler.LeaseEntry(waiting, wants, lease, a.Meta())
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return Work{}, nil // none was there
+		}
+		if err != nil {
+			return w, err
+		}
+		id := taken.State.ID
+		w, err := work(ctx, attempts, taken.State, string(id)+"."+secret, lease)
+		var over *ended
+		if errors.As(err, &over) { // its file has gone on: the next one
+			if _, err := handler.EndLease(ctx, id, lease.SHA256, over.with, a.Meta()); err != nil {
+				return w, err
+			}
+			continue
+		}
+		return w, err
+	}
+}
+
+// ended says that the file of an entry does not let it begin.
+type ended struct{ with compute.Command }
+
+// Error implements error.
+func (*ended) Error() string { return "its file has gone on" }
+
+// work describes work that was taken, and begins the attempt at its file.
+func work(ctx context.Context, attempts *attempt.Attempts, e compute.Entry, token string, l eventstore.Lease) (Work, error) {
+	w := Work{Token: token, Entry: string(e.ID), Dataset: e.Work.Dataset, Group: e.Work.Group, Priority: int(e.Work.Priority), Key: e.Work.Key, Attempt: e.Attempt, Lease: int(l.Timeout.Seconds())}
+	file := attempts.Of(e)
+	if file == nil {
+		for _, url := range e.Request.Inputs {
+			w.Inputs = append(w.Inputs, Input{URL: url, Name: path.Base(url)})
+		}
+		return w, nil
+	}
+	end, err := file.Begin(ctx)
+	if err == nil && end != nil {
+		err = &ended{end}
+	}
+	f := file.File()
+	w.Inputs = []Input{{URL: "/v1/compute/claims/" + token + "/input", Name: path.Base(f.Spec.Path), Size: f.Size, SHA256: f.SHA256}}
+	return w, err
+}
+
+// Renew lets a lease begin again.
+func Renew(ctx context.Context, a *app.App, in *Token) (l Lease, err error) {
+	defer app.Explained(&err, "renew the lease")
+	id, sum, err := parse(in.Token)
+	if err != nil {
+		return l, err
+	}
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return l, err
+	}
+	at, lease, err := handler.RenewLease(ctx, id, sum)
+	return Lease{string(id), at.State.State, int(lease.Timeout.Seconds())}, late(id, err)
+}
+
+// late explains that a lease has ended.
+func late(id compute.ID, err error) error {
+	if errors.Is(err, eventstore.ErrFenced) {
+		return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the lease of %s has ended: what you have made of it counts no more", id), Hint: "send heartbeats more often, or ask for a longer lease"}
+	}
+	return err
+}
+
+// Complete ends work with its result, which is kept first.
+func Complete(ctx context.Context, a *app.App, in *Done) (l Lease, err error) {
+	defer app.Explained(&err, "complete the work")
+	b := in.Body
+	if len(b.Result) > maxResult || !json.Valid(b.Result) || strings.Contains(string(b.Result), `\u0000`) {
+		return l, &app.Error{Kind: app.Invalid, Err: errors.New("the result cannot be kept"), Hint: "send JSON of at most 64 KiB without U+0000; keep what is larger elsewhere, and send where"}
+	}
+	return end(ctx, a, in.Token, func(e compute.Entry) (compute.Command, error) {
+		result := entry.Result{ExitStatus: b.ExitStatus, SHA256: digest(string(b.Result)), Size: int64(len(b.Result))}
+		records, err := a.Open.Records(ctx)
+		if err == nil {
+			err = records.KeepComputeResult(ctx, record.ComputeResult{Entry: e.ID, SHA256: result.SHA256, Key: e.Work.Key, Result: b.Result, ExitStatus: b.ExitStatus,
+				LastLines: text.Lines(b.LastLines[max(0, len(b.LastLines)-maxLines):]), Worker: e.Worker, Attempt: e.Attempt})
+		}
+		return compute.Complete{Result: result}, err
+	})
+}
+
+// Fail ends work without a result.
+func Fail(ctx context.Context, a *app.App, in *Failed) (l Lease, err error) {
+	defer app.Explained(&err, "fail the work")
+	b := in.Body
+	return end(ctx, a, in.Token, func(e compute.Entry) (compute.Command, error) {
+		why := domain.Reason{Class: domain.Class(b.Class), Code: CodeWorkerFailed, Message: text.Line(b.Message), Attempt: e.Attempt, Worker: e.Worker}
+		if b.Never {
+			return compute.Fail{Reason: why}, nil
+		}
+		return compute.Return{Reason: why, Uncounted: b.GivenBack}, nil
+	})
+}
+
+// end ends a lease. The file of its entry ends first.
+func end(ctx context.Context, a *app.App, t Token, with func(compute.Entry) (compute.Command, error)) (l Lease, err error) {
+	id, sum, err := parse(t.Token)
+	if err != nil {
+		return l, err
+	}
+	handler, attempts, err := open(ctx, a)
+	if err != nil {
+		return l, err
+	}
+	at, _, err := handler.Leased(ctx, id, sum)
+	if err != nil {
+		return l, late(id, err)
+	}
+	cmd, err := with(at.State)
+	if err != nil {
+		return l, err
+	}
+	if file := attempts.Of(at.State); file != nil {
+		over, err := file.Resume(ctx)
+		if err == nil && over == nil {
+			over, err = file.End(ctx, cmd)
+		}
+		if err != nil {
+			return l, err
+		}
+		cmd = over
+	}
+	res, err := handler.EndLease(ctx, id, sum, cmd, a.Meta())
+	return Lease{Entry: string(id), Status: res.State.State}, late(id, err)
+}
+
+// Content returns what sends the local copy of the file of an entry, for the worker that has it.
+func Content(ctx context.Context, a *app.App, in *Token) (send func(w http.ResponseWriter, r *http.Request) error, err error) {
+	defer app.Explained(&err, "get the input")
+	id, sum, err := parse(in.Token)
+	if err != nil {
+		return nil, err
+	}
+	handler, attempts, err := open(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	at, _, err := handler.Leased(ctx, id, sum)
+	if err != nil {
+		return nil, late(id, err)
+	}
+	file := attempts.Of(at.State)
+	if file == nil {
+		return nil, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("%s has no input here", id), Hint: "its inputs have URLs of their own"}
+	}
+	over, err := file.Resume(ctx)
+	if err == nil && over != nil {
+		err = late(id, eventstore.ErrFenced)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := file.Content(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		http.ServeContent(w, r, "", time.Time{}, f)
+		return f.Close()
+	}, nil
+}
+
+func open(ctx context.Context, a *app.App) (*eventstore.Handler, *attempt.Attempts, error) {
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	attempts, err := a.Open.Attempts(ctx)
+	return handler, attempts, err
+}
+
+func orDefault(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}
