@@ -201,4 +201,20 @@ var queues = []Mutant{{
 	Name: "the queries in a tree that is restored", Why: "queries that wait when the tree is lost are never answered",
 	At: "eventstore/zklive/recovery (*Restorer).Restore", Do: []Op{First("h.Queries = nil")},
 	Package: e2e, Test: "TestRestoreOfDepositQueues",
+}, {
+	Name: "the attempt of a worker that has lost its entry", Why: "a file stays PROCESSING by a worker that no entry has any more",
+	At: "cmd/internal/attempt (*Attempt).settle", Do: []Op{Never("Open")},
+	Package: "cmd/internal/compute", Test: "TestFileOfTwoWorkers",
+}, {
+	Name: "the digest of the copy for a worker", Why: "a damaged file is processed",
+	At: "cmd/internal/attempt (*Attempt).Copy", Do: []Op{Never("EncodeToString")},
+	Package: "cmd/internal/compute", Test: "TestFilesThatAreDamaged",
+}, {
+	Name: "the result that a dead worker has left", Why: "an entry whose file is PROCESSED fails",
+	At: "domain/compute (Entry).EndWith", Do: []Op{DropCase("Output")},
+	Package: "cmd/internal/compute", Test: "TestFilesTakenOver",
+}, {
+	Name: "the token of a lease", Why: "a worker ends the lease of another one",
+	At: "eventstore (*Handler).Leased", Do: []Op{Expr("l.SHA256 != sha256", "false")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_leased_and_completed",
 }}
