@@ -110,8 +110,8 @@ func again(do func() error) (err error) {
 	return err
 }
 
-// finish comments the version table, which goose makes without, makes the view of the
-// inventory, and says who may do what with the tables.
+// finish comments the version table, which goose makes without, makes the views of the
+// inventory and of listings, and says who may do what with the tables.
 func finish(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	file, names := "projection", Live
 	switch schema {
@@ -128,12 +128,16 @@ func finish(ctx context.Context, pool *pgxpool.Pool, schema string) error {
 	if err != nil {
 		return err
 	}
+	listings, err := listingViews(names)
+	if err != nil {
+		return err
+	}
 	return locked(ctx, pool, schema, strings.ReplaceAll(`
 comment on table SCHEMA.schema_version is 'Migrations of this schema that were applied.';
 comment on column SCHEMA.schema_version.id is 'Order in which they were applied.';
 comment on column SCHEMA.schema_version.version_id is 'Number that the migration''s file name begins with; 0 = the table itself.';
 comment on column SCHEMA.schema_version.is_applied is 'Always true: there is no way back down.';
-comment on column SCHEMA.schema_version.tstamp is 'When it was applied, by the clock of PostgreSQL.';`, "SCHEMA", schema), inventory, rights)
+comment on column SCHEMA.schema_version.tstamp is 'When it was applied, by the clock of PostgreSQL.';`, "SCHEMA", schema), inventory, listings, rights)
 }
 
 // locked runs statements in one transaction that has the lock of the schema: "if not

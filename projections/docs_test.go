@@ -74,6 +74,7 @@ func installation(t *testing.T) *world {
 	w.queries()
 	w.entries()
 	w.slots()
+	w.directory()
 	return w
 }
 
@@ -95,6 +96,7 @@ func TestSQLExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.inventory(db)
+	projtest.Listings(t, db, w.now)
 	reader := as(t, db, "accession_reader")
 	want := example.ReplaceAllStringFunc(string(text), func(found string) string {
 		query := example.FindStringSubmatch(found)[1]

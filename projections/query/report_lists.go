@@ -17,6 +17,7 @@ import (
 type Range struct {
 	Since, Until time.Time
 	Batch        domain.BatchID
+	Dataset      string // of open directories
 	UpTo         uint64
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/projections/query"
@@ -30,36 +29,27 @@ type ReportOptions struct {
 }
 
 // Spans are what a report may have a row for each of.
-var Spans = []string{"hour", "day", "week", "month", "year"}
+var Spans = report.Spans
 
-// ReportKind describes one kind of report.
+// ReportKind is a kind of reports.
 type ReportKind struct {
-	Name  string `json:"name"`
-	About string `json:"about"`
-	// Batch says that it is about one batch, which must be named.
-	Batch bool `json:"needs_batch"`
-	// Plot says that it can be drawn.
-	Plot bool `json:"plot"`
-
-	byBatch bool // that it can be narrowed to a batch
-	byTime  bool // or to a time
-	bySpan  bool // that it has rows for spans of time, and only of now
-	make    func(*App, context.Context, ReportOptions) (Report, error)
+	report.Kind
+	make func(*App, context.Context, ReportOptions) (Report, error)
 }
 
 // ReportKinds lists the kinds of reports.
 func ReportKinds() []ReportKind {
 	return []ReportKind{
-		{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, byBatch: true, make: (*App).reportBatch},
-		{Name: "reconciliation", About: "A batch by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, byBatch: true, make: (*App).reportReconciliation},
-		{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", byBatch: true, byTime: true, make: (*App).reportRetries},
-		{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", byBatch: true, byTime: true, make: (*App).reportFiles},
-		{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, byTime: true, make: (*App).reportThroughput},
-		{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, byBatch: true, byTime: true, make: (*App).reportStates},
-		{Name: "failures", About: "Why attempts failed, how often, and how many of them are still unresolved", byBatch: true, byTime: true, make: (*App).reportFailures},
-		{Name: "collections", About: "How many jobs of each collection are in each state, their files and bytes", make: (*App).reportCollections},
-		{Name: "ingest", About: "What was stored in each hour, day, week, month or year, by collection, owner and media type", byTime: true, bySpan: true, make: (*App).reportIngest},
-		{Name: "submitters", About: "Who deposited how much, and what became of it", byTime: true, make: (*App).reportSubmitters},
+		{report.Kind{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, ByBatch: true}, (*App).reportBatch},
+		{report.Kind{Name: "reconciliation", About: "A batch or dataset by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, Dataset: true, ByBatch: true}, (*App).reportReconciliation},
+		{report.Kind{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", ByBatch: true, ByTime: true}, (*App).reportRetries},
+		{report.Kind{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", ByBatch: true, ByTime: true}, (*App).reportFiles},
+		{report.Kind{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, ByTime: true}, (*App).reportThroughput},
+		{report.Kind{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, ByBatch: true, ByTime: true}, (*App).reportStates},
+		{report.Kind{Name: "failures", About: "Why attempts failed, how often, and how many of them are still unresolved", ByBatch: true, ByTime: true}, (*App).reportFailures},
+		{report.Kind{Name: "collections", About: "How many jobs of each collection are in each state, their files and bytes"}, (*App).reportCollections},
+		{report.Kind{Name: "ingest", About: "What was stored in each hour, day, week, month or year, by collection, owner and media type", ByTime: true, BySpan: true}, (*App).reportIngest},
+		{report.Kind{Name: "submitters", About: "Who deposited how much, and what became of it", ByTime: true}, (*App).reportSubmitters},
 	}
 }
 
@@ -73,7 +63,7 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Repor
 		return r, errorf(NotFound, "`accession report ls` lists them", "there is no such report")
 	}
 	k := kinds[i]
-	if fault, hint := k.fault(o); fault != "" {
+	if fault, hint := k.Fault(o.Range, o.By, o.At.IsNow()); fault != "" {
 		return r, &Error{Kind: Invalid, Err: errors.New(fault), Hint: hint}
 	}
 	r, err = k.make(a, ctx, o)
@@ -82,29 +72,6 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Repor
 		r.Tables[i].Rows = ExplainedRows(t.Rows)
 	}
 	return r, missing(err, "`accession batch ls` lists them; `accession status` shows how far the tables are behind", "%s is not in the tables", o.Batch)
-}
-
-// fault returns which option does not apply to the report.
-func (k ReportKind) fault(o ReportOptions) (fault, hint string) {
-	switch timed := !o.Since.IsZero() || !o.Until.IsZero(); {
-	case k.Batch && o.Batch == "":
-		return "it is about one batch", "name it with --batch"
-	case !k.byBatch && o.Batch != "":
-		return "it cannot be narrowed to a batch", "leave out --batch"
-	case !k.byTime && timed:
-		return "it is about one moment", "give --at in place of --since and --until"
-	case o.By != "" && !k.bySpan:
-		return "it has no rows for spans of time", "leave out --by"
-	case o.By != "" && !slices.Contains(Spans, o.By):
-		return "--by is none of " + strings.Join(Spans, ", "), "leave out --by for days"
-	case k.bySpan && !o.At.IsNow():
-		return "it is read from the inventory, which is that of now", "leave out --at"
-	case timed && !o.At.IsNow():
-		return "a moment and an interval exclude each other", "give --at, or --since and --until"
-	case timed && !o.Since.IsZero() && !o.Until.IsZero() && !o.Since.Before(o.Until):
-		return "between --since and --until there is nothing", "give an earlier --since"
-	}
-	return "", ""
 }
 
 // ExplainedRows explains the error that ends the rows of a table.

@@ -140,6 +140,11 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 
 // reportReconciliation needs the inventory for a report of now.
 func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report, error) {
+	if o.Dataset != "" {
+		t := a.read(ctx)
+		counts := ask(ctx, t, query.DatasetResults, o.Dataset)
+		return report.DatasetReconciliation(o.Dataset, counts, query.ReconciledFiles(ctx, t.db, o.Dataset)), t.err
+	}
 	var inventory *record.Records
 	if o.At.IsNow() {
 		var err error

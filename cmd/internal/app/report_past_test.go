@@ -28,12 +28,12 @@ func TestReportsOfThePastAreThoseOfThen(t *testing.T) {
 		was := &App{Open: resources(fakeHistory{db: db})}
 		told := 0
 		for _, k := range ReportKinds() {
-			if k.Batch || k.bySpan { // it is of now
+			if k.Batch || k.BySpan { // it is of now
 				continue
 			}
 			for _, batch := range []query.Range{{}, {Batch: projtest.ClassicFiles}} {
 				o := ReportOptions{Range: batch}
-				if fault, _ := k.fault(o); fault != "" || batch.Batch != "" && n < len(story.Log)/2 {
+				if fault, _ := k.Fault(o.Range, o.By, o.At.IsNow()); fault != "" || batch.Batch != "" && n < len(story.Log)/2 {
 					continue
 				}
 				want, err := was.Report(t.Context(), k.Name, o)

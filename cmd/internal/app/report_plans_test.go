@@ -35,7 +35,7 @@ func TestReportsReadNoMoreThanTheyTell(t *testing.T) {
 			"of a batch on a day": {Batch: projtest.ClassicFiles, Since: story.Log[0].Time.Time, Until: story.Now.Add(time.Hour)},
 		} {
 			o := ReportOptions{Range: r} // but of those that are read from the inventory
-			if fault, _ := k.fault(o); fault != "" || k.bySpan || what == "of all" && slices.Contains(sumUp, k.Name) {
+			if fault, _ := k.Fault(o.Range, o.By, o.At.IsNow()); fault != "" || k.BySpan || what == "of all" && slices.Contains(sumUp, k.Name) {
 				continue
 			}
 			report, err := a.Report(t.Context(), k.Name, o)

@@ -312,7 +312,7 @@ func TestReportsAgree(t *testing.T) {
 		if int64(len(rows)) != n || sum != first || n == 0 {
 			t.Errorf("%s has %d rows that sum up to %d, the view has %d and %d", name, len(rows), sum, n, first)
 		}
-		if kind := kindOf(name); kind.byTime {
+		if kind := kindOf(name); kind.ByTime {
 			r, err := a.Report(t.Context(), name, ReportOptions{Range: query.Range{Since: story.Now.Add(24 * time.Hour)}})
 			if err != nil || len(read(t, r, r.Tables[0].Name)) != 0 {
 				t.Errorf("%s tells of tomorrow: %v", name, err)

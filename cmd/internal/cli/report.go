@@ -54,6 +54,7 @@ and --to are given.`,
 		Example: `  accession report ls
   accession report batch --batch bid0000000001 --format html --out report.html
   accession report reconciliation --batch bid0000000001 --at 2026-03-01T12:00
+  accession report reconciliation --dataset nights --format csv
   accession report retries --since 7d --format csv > retries.csv
   accession report throughput --since 30d --format png --out throughput.png
   accession report batch --batch bid0000000001 --format mail | sendmail -t
@@ -72,6 +73,7 @@ and --to are given.`,
 	f := c.Flags()
 	flags.Parsed(c, &r.format, "format", "", "`FORMAT`: "+strings.Join(export.ReportFormats, ", ")+" (default: as -o says)", flags.Optional(flags.Among(export.ReportFormats...)))
 	flags.Parsed(c, &r.Batch, "batch", "", "only this `BATCH`", flags.Optional(domain.ParseBatchID))
+	f.StringVar(&r.Dataset, "dataset", "", "of reconciliation: this `DATASET` in place of a batch")
 	flags.Times(c, &r.Since, &r.Until)
 	flags.At(c, &r.At)
 	flags.Parsed(c, &r.By, "by", "", "rows for each `SPAN` of ingest: "+strings.Join(app.Spans, ", ")+" (default day)", flags.Optional(flags.Among(app.Spans...)))
@@ -99,7 +101,7 @@ func (r *reporting) check(p *program) error {
 
 // fetch gets one report from a service over HTTP.
 func (r *reporting) fetch(ctx context.Context, p *program, there *remote.Server, name string) error {
-	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, From: r.from, To: r.to, Batch: string(r.Batch), Since: r.Since, Until: r.Until, By: r.By, At: at(r.At)}
+	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, From: r.from, To: r.to, Batch: string(r.Batch), Dataset: r.Dataset, Since: r.Since, Until: r.Until, By: r.By, At: at(r.At)}
 	return p.write(r.file, func(w io.Writer) error { return there.Fetch(ctx, "report.show", in, nil, w) })
 }
 
@@ -148,10 +150,7 @@ func (p *program) reportLs() *cobra.Command {
 		RunE: p.anywhere(func(context.Context, []string) error {
 			return show(p, app.Page[app.ReportKind]{Items: app.ReportKinds()}, func(w io.Writer, kinds app.Page[app.ReportKind]) {
 				render.Rows(w, "", render.Row{"report", "needs", "chart", "about"}, kinds.Items, func(k app.ReportKind) render.Row {
-					needs, chart := "", ""
-					if k.Batch {
-						needs = "--batch"
-					}
+					needs, chart := k.Needs(), ""
 					if k.Plot {
 						chart = "svg, png"
 					}

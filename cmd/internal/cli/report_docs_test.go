@@ -25,8 +25,10 @@ func story(t *testing.T) (environ []string) {
 	t.Helper()
 	s, db := projtest.NewStory(t), projtest.DB(t)
 	s.Classic()
+	s.Directory()
 	s.Project(db)
 	s.Record(db)
+	projtest.Listings(t, db, s.Now)
 	at, err := url.Parse(os.Getenv(projtest.Env))
 	if err != nil {
 		t.Fatal(err)

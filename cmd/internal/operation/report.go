@@ -17,15 +17,16 @@ import (
 
 // ReportShow chooses a report.
 type ReportShow struct {
-	Name   string    `path:"name" maxLength:"40" example:"failures" doc:"Name of the report"`
-	Format string    `query:"format" enum:"text,html,json,csv,mail,svg,png" default:"json" doc:"Format; svg and png are charts, which some reports have"`
-	Table  string    `query:"table" maxLength:"60" doc:"With csv: which table; default the first"`
-	From   string    `query:"from" maxLength:"256" doc:"With mail: sender; default that of the profile of the batch"`
-	To     []string  `query:"to" maxItems:"100" doc:"With mail: recipients, separated by commas; default those of the profile of the batch"`
-	Batch  string    `query:"batch" maxLength:"40" doc:"Only of this batch; some reports need one"`
-	Since  time.Time `query:"since" doc:"Only from this time on"`
-	Until  time.Time `query:"until" doc:"Only before this time"`
-	By     string    `query:"by" enum:"hour,day,week,month,year" doc:"Of ingest: rows for each such span of time; default day"`
+	Name    string    `path:"name" maxLength:"40" example:"failures" doc:"Name of the report"`
+	Format  string    `query:"format" enum:"text,html,json,csv,mail,svg,png" default:"json" doc:"Format; svg and png are charts, which some reports have"`
+	Table   string    `query:"table" maxLength:"60" doc:"With csv: which table; default the first"`
+	From    string    `query:"from" maxLength:"256" doc:"With mail: sender; default that of the profile of the batch"`
+	To      []string  `query:"to" maxItems:"100" doc:"With mail: recipients, separated by commas; default those of the profile of the batch"`
+	Batch   string    `query:"batch" maxLength:"40" doc:"Only of this batch; some reports need one"`
+	Dataset string    `query:"dataset" maxLength:"64" doc:"Of reconciliation: of this dataset in place of a batch"`
+	Since   time.Time `query:"since" doc:"Only from this time on"`
+	Until   time.Time `query:"until" doc:"Only before this time"`
+	By      string    `query:"by" enum:"hour,day,week,month,year" doc:"Of ingest: rows for each such span of time; default day"`
 	At
 }
 
@@ -75,7 +76,7 @@ func reports() []*Operation {
 			if err != nil {
 				return nil, err
 			}
-			r, err := c.App.Report(ctx, in.Name, app.ReportOptions{Range: query.Range{Since: in.Since, Until: in.Until, Batch: batch}, At: then, By: in.By})
+			r, err := c.App.Report(ctx, in.Name, app.ReportOptions{Range: query.Range{Since: in.Since, Until: in.Until, Batch: batch, Dataset: in.Dataset}, At: then, By: in.By})
 			if err != nil {
 				return nil, err
 			}

@@ -911,6 +911,116 @@ type AccessionSlotTransition struct {
 	Seq int64 `json:"seq"`
 }
 
+// One row per file that an open directory has listed.
+type RecordDirectoryListing struct {
+	// Name of the discovery.
+	Discovery string `json:"discovery"`
+	// Path below the directory.
+	Path string `json:"path"`
+	// The file that it is known as.
+	RawFileHash string `json:"raw_file_hash"`
+	// Where it is.
+	Url string `json:"url"`
+	// Bytes as listed last; null = not said, or rounded.
+	Size *int64 `json:"size"`
+	// When it was modified as listed last; null = not said.
+	Modified *time.Time `json:"modified"`
+	// When it was first listed.
+	FirstAt time.Time `json:"first_at"`
+	// When it was last listed.
+	LastAt time.Time `json:"last_at"`
+	// When its size or time was last found changed; null = never.
+	ChangedAt *time.Time `json:"changed_at"`
+	// Since when it is not listed; null = it is.
+	GoneAt *time.Time `json:"gone_at"`
+}
+
+// One row per discovery: its last poll, and when the next one is.
+type RecordDiscovery struct {
+	// Name of the discovery.
+	Name string `json:"name"`
+	// Version of its setting at the last poll.
+	Version int64 `json:"version"`
+	// The directory that was polled.
+	Url string `json:"url"`
+	// When it is polled next, by the clock of PostgreSQL.
+	NextAt time.Time `json:"next_at"`
+	// When its last poll began; later than ended_at = it is under way, or its process died.
+	BegunAt *time.Time `json:"begun_at"`
+	// When its last poll ended.
+	EndedAt *time.Time `json:"ended_at"`
+	// When it was last read as a whole, or found unchanged.
+	CompleteAt *time.Time `json:"complete_at"`
+	// Of the last poll: complete, unchanged, failed or postponed.
+	Outcome string `json:"outcome"`
+	// Why the last poll failed or was postponed.
+	Error string `json:"error"`
+	// Directories of the last complete poll, with the first. All further numbers are of it too.
+	Directories int64 `json:"directories"`
+	// Files that the rules left.
+	Files int64 `json:"files"`
+	// Those that became known.
+	Fresh int64 `json:"fresh"`
+	// Those that were known already.
+	Known int64 `json:"known"`
+	// Those whose size or time was another one than before.
+	Changed int64 `json:"changed"`
+	// Files that were listed before and are no more.
+	Gone int64 `json:"gone"`
+	// Files that were left out by their names.
+	OutByPattern int64 `json:"out_by_pattern"`
+	// Files that were left out by their age.
+	OutByAge int64 `json:"out_by_age"`
+	// Files that were left out by their size.
+	OutBySize int64 `json:"out_by_size"`
+	// Links that lead elsewhere, or have a name that no file may have.
+	OutByLink int64 `json:"out_by_link"`
+	// ETag of the listing, for the next request.
+	Etag string `json:"etag"`
+	// When the listing was modified as its server says, for the next request.
+	Modified *time.Time `json:"modified"`
+}
+
+// One row per identifier reserved for a job, before it is asked for or used.
+type RecordIdentifier struct {
+	// The job; it has one identifier at most.
+	JobID string `json:"job_id"`
+	// The identifier, such as an ARK.
+	Name string `json:"name"`
+	// intent (reserved, not known to exist yet) or done (it exists).
+	State string `json:"state"`
+	// When it was reserved.
+	ReservedAt time.Time `json:"reserved_at"`
+	// When it was known to exist.
+	DoneAt *time.Time `json:"done_at"`
+}
+
+// One row per name that a depositor has for an object: it leads to one object for ever.
+type RecordLocalID struct {
+	// Whose name it is; two owners may use the same one.
+	Owner string `json:"owner"`
+	// The depositor's name for the object.
+	LocalID string `json:"local_id"`
+	// The object's identifier.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// The job that bound them.
+	JobID string `json:"job_id"`
+	// When they were bound.
+	BoundAt time.Time `json:"bound_at"`
+}
+
+// One row per job that may write a version of an object. A job that never wrote leaves a gap in the object's versions.
+type RecordVersionReservation struct {
+	// The job.
+	JobID string `json:"job_id"`
+	// The object.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// The version that this job alone may write, from 1.
+	Version int64 `json:"version"`
+	// When it was reserved.
+	ReservedAt time.Time `json:"reserved_at"`
+}
+
 // One row per file that was given up and waits for an operator: its attempts are used up.
 type ReportAbandonedFile struct {
 	// The file's batch; empty = none.
@@ -1037,6 +1147,46 @@ type ReportDailyThroughput struct {
 	FilesProcessed int64 `json:"files_processed"`
 }
 
+// One row per file of a dataset: listed by its directory, held, and processed.
+type ReportDatasetReconciliation struct {
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// Group within the dataset; empty = none.
+	GroupName string `json:"group_name"`
+	// Path below the directory.
+	Path string `json:"path"`
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// missing (listed, not held), extra (held, listed no more), changed (listed with another size, or changed since its download), replaced (its directory lists another version, a file of its own), gone (neither listed nor held), else held, skipped or processed.
+	Result string `json:"result"`
+	// Its directory lists it, as of the last complete poll.
+	Listed bool `json:"listed"`
+	// Its content was downloaded, and is not to be downloaded again.
+	Held bool `json:"held"`
+	// Its result is stored.
+	Processed bool `json:"processed"`
+	// Its state.
+	Status string `json:"status"`
+	// Discovery that lists it, or did; empty = none.
+	Discovery string `json:"discovery"`
+	// Bytes as listed last; null = not said.
+	ListedSize *int64 `json:"listed_size"`
+	// Bytes as downloaded, before that as listed at its discovery; 0 = unknown.
+	Size int64 `json:"size"`
+	// When it was modified, as listed last; null = not said.
+	ListedModified *time.Time `json:"listed_modified"`
+	// When it, or what replaces it, was last listed; null = never.
+	ListedAt *time.Time `json:"listed_at"`
+	// When its size or time was last found changed; null = never.
+	ChangedAt *time.Time `json:"changed_at"`
+	// Since when it is not listed; null = it is, or never was.
+	GoneAt *time.Time `json:"gone_at"`
+	// Code of the reason of its last change; null = none.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+}
+
 // One row per time that a batch or query was in a deposit queue, or that a synchronous deposit ran beside it.
 type ReportDeposit struct {
 	// The batch; in the queue query, the query.
@@ -1081,6 +1231,34 @@ type ReportDepositWait struct {
 	P95Seconds float64 `json:"p95_seconds"`
 	// The longest wait, in seconds.
 	MaxSeconds interface{} `json:"max_seconds"`
+}
+
+// One row per file that an open directory has listed.
+type ReportDirectoryListing struct {
+	// Name of the discovery.
+	Discovery string `json:"discovery"`
+	// Dataset of the file; empty = the tables do not know it yet.
+	Dataset string `json:"dataset"`
+	// Path below the directory.
+	Path string `json:"path"`
+	// The file that it is known as.
+	RawFileHash string `json:"raw_file_hash"`
+	// Where it is, without its query.
+	Url string `json:"url"`
+	// Bytes as listed last; null = not said, or rounded.
+	Size *int64 `json:"size"`
+	// When it was modified as listed last; null = not said.
+	Modified *time.Time `json:"modified"`
+	// When it was first listed.
+	FirstAt time.Time `json:"first_at"`
+	// When it was last listed.
+	LastAt time.Time `json:"last_at"`
+	// When its size or time was last found changed; null = never.
+	ChangedAt *time.Time `json:"changed_at"`
+	// Since when it is not listed; null = it is.
+	GoneAt *time.Time `json:"gone_at"`
+	// State of the file; empty = the tables do not know it yet.
+	Status string `json:"status"`
 }
 
 // One row per event of the log: everything that ever happened.
