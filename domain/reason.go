@@ -42,7 +42,8 @@ const (
 // Codes that the rules of files give, as reasons or as refusals.
 const (
 	CodeAlreadyDiscovered Code = "already_discovered"
-	CodeAlreadyExists     Code = "already_exists" // a valid copy was there
+	CodeAlreadyExists     Code = "already_exists"       // a valid copy was there
+	CodeRedownload        Code = "redownload_requested" // an operator has it fetched anew
 	CodeBadFile           Code = "bad_file"
 	CodeFenced            Code = "fenced" // another attempt is under way
 	CodeDownloadTimeout   Code = "download_timeout"

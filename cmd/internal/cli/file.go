@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/again"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -36,10 +37,12 @@ lists them. --reason is required; the history records it. ` + "`accession file r
 undoes it.`,
 			example: "  accession file skip " + sampleHash + " --reason thumbnail --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",
 			reason:  true,
-		})...)
+		},
+		verb[domain.FileHash]{name: "redownload", short: again.Redownload, long: again.RedownloadLong, example: "  accession file redownload " + sampleHash + " --reason changed", reason: true},
+		verb[domain.FileHash]{name: "reprocess", short: again.Reprocess, long: again.ReprocessLong, example: "  accession file reprocess " + sampleHash + " --reason new-algorithm", reason: true})...)
 	return group(&cobra.Command{
 		Use:   "file",
-		Short: "List, show, requeue and skip files",
+		Short: "List, show, requeue, skip, redownload and reprocess files",
 		Long: `A file is identified by its hash: 64 digits made from its source and path. The tables
 and views of PostgreSQL call it raw_file_hash.`,
 		Example: "  accession file ls --job jid0000000001\n  accession file requeue " + sampleHash + " --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",

@@ -11,8 +11,11 @@ import (
 )
 
 const downloadCandidates = `-- name: DownloadCandidates :many
-select f.raw_file_hash, f.profile_name, f.host
+select f.raw_file_hash, f.profile_name, f.host, l.size as listed_size
 from accession.file f
+left join lateral (
+    select d.size from report.directory_listing d where d.raw_file_hash = f.raw_file_hash and d.gone_at is null order by d.last_at desc limit 1
+) l on true
 where f.status = $1::text and f.job_id = '' and f.host <> all($2::text[])
     and (f.failed_at is null or f.failed_at <= ($3::timestamptz[])[case when f.download_attempts < $4::bigint then f.download_attempts + 1 else $4::bigint end])
 order by f.seq
@@ -31,6 +34,7 @@ type DownloadCandidatesRow struct {
 	RawFileHash string `json:"raw_file_hash"`
 	ProfileName string `json:"profile_name"`
 	Host        string `json:"host"`
+	ListedSize  *int64 `json:"listed_size"`
 }
 
 // Files without a job that may be downloaded now, in the order of their discovery: of a state,
@@ -51,7 +55,12 @@ func (q *Queries) DownloadCandidates(ctx context.Context, arg DownloadCandidates
 	var items []DownloadCandidatesRow
 	for rows.Next() {
 		var i DownloadCandidatesRow
-		if err := rows.Scan(&i.RawFileHash, &i.ProfileName, &i.Host); err != nil {
+		if err := rows.Scan(
+			&i.RawFileHash,
+			&i.ProfileName,
+			&i.Host,
+			&i.ListedSize,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

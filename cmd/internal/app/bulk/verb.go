@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/again"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -45,6 +46,8 @@ var Verbs = []Verb{
 	}},
 	verbOf(domain.KindFile, "requeue", false, (*app.App).RequeueFile),
 	verbOf(domain.KindFile, "skip", true, (*app.App).SkipFile),
+	verbOf(domain.KindFile, "redownload", true, again.Redownload),
+	verbOf(domain.KindFile, "reprocess", true, again.Reprocess),
 }
 
 // find returns the row of a request, or an error that says what is wrong with the request.

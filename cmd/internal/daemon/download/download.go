@@ -189,6 +189,7 @@ type attempt struct {
 	work   *store.Work
 	local  store.Local
 	file   domain.File
+	listed int64 // bytes, as the directory lists it now; 0 = not said
 }
 
 // one has a file that may be had, if its server has a permit.
@@ -231,6 +232,9 @@ func (d *Downloader) attempt(ctx context.Context, c query.DownloadCandidate) (a 
 	}
 	a.local = a.work.Local()
 	a.file, err = d.Files.Load(ctx, domain.FileHash(c.RawFileHash))
+	if a.listed = a.file.Spec.Size; c.ListedSize != nil {
+		a.listed = *c.ListedSize // it may have been changed since its discovery
+	}
 	return a, err
 }
 
@@ -246,11 +250,14 @@ func (a *attempt) do(ctx context.Context, cmd domain.FileCommand) error {
 // make takes a valid copy that is there (F3), or begins an attempt (F2, F6), and ends it (F4,
 // F5, F7).
 func (a *attempt) make(ctx context.Context) error {
+	if err := a.putAway(ctx); err != nil {
+		return err
+	}
 	m, there := a.there()
 	if there && a.file.State == domain.FileDiscovered {
 		return a.do(ctx, domain.FileAlreadyThere{Size: m.Bytes(), SHA256: m.SHA256()})
 	}
-	if err := a.work.Room(a.SpaceReserve + max(a.file.Spec.Size, 0)); err != nil {
+	if err := a.work.Room(a.SpaceReserve + max(a.listed, 0)); err != nil {
 		return err
 	}
 	now, err := a.Files.Now(ctx)
@@ -281,6 +288,25 @@ func (a *attempt) make(ctx context.Context) error {
 	return err
 }
 
+// putAway puts away the copies of a file that an operator has fetched anew, so that no attempt
+// takes them for it. What another process has brought meanwhile stays.
+func (a *attempt) putAway(ctx context.Context) error {
+	if a.file.Reason == nil || a.file.Reason.Code != domain.CodeRedownload {
+		return nil
+	}
+	is, err := a.Files.FromLog(ctx, []domain.FileHash{a.file.Hash})
+	if err != nil || is[a.file.Hash].Version != a.file.Version {
+		return err
+	}
+	digests, err := a.local.Contents(a.file.Hash)
+	for _, sha256 := range digests {
+		if err == nil {
+			_, err = a.local.Quarantine(a.file.Hash, sha256, a.file.Version)
+		}
+	}
+	return err
+}
+
 // described returns what is known of the content of the file.
 func (a *attempt) described() payload.File {
 	s := a.file.Spec
@@ -307,11 +333,11 @@ func (a *attempt) there() (m payload.Measure, ok bool) {
 	return m, false
 }
 
-// fits returns an error unless the file has as many bytes as its directory lists. Another attempt
+// fits returns an error unless the file has as many bytes as its directory lists now. Another attempt
 // may help: it may have been written meanwhile.
 func (a *attempt) fits(bytes int64) error {
-	if s := a.file.Spec; s.Size > 0 && bytes != s.Size {
-		return &againError{reason.Content(reason.CodeSizeMismatch, "%s: %d bytes came, its directory lists %d", fetch.Redact(s.URL), bytes, s.Size)}
+	if a.listed > 0 && bytes != a.listed {
+		return &againError{reason.Content(reason.CodeSizeMismatch, "%s: %d bytes came, its directory lists %d", fetch.Redact(a.file.Spec.URL), bytes, a.listed)}
 	}
 	return nil
 }
@@ -338,7 +364,7 @@ func (a *attempt) fetch(ctx context.Context) (m payload.Measure, err error) {
 		return m, err
 	}
 	if m, err = payload.NewMeasure(f); err == nil {
-		err = a.Source.Get(ctx, a.of, f, io.MultiWriter(part, m), payload.Limits{Bytes: int64(a.of.Limits.MaxFileBytes), Promised: a.file.Spec.Size})
+		err = a.Source.Get(ctx, a.of, f, io.MultiWriter(part, m), payload.Limits{Bytes: int64(a.of.Limits.MaxFileBytes), Promised: a.listed})
 	}
 	if err == nil {
 		err = m.Check()

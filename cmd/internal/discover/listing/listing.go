@@ -186,6 +186,8 @@ func unusable(name string) string {
 		return "names a directory above"
 	case strings.ContainsAny(name, `/\`):
 		return "has a slash in a name"
+	case strings.Contains(name, "\ufffd"): // no such name is at the server
+		return "is in another charset than its page says"
 	}
 	if err := text.Check(name); err != nil {
 		what, _, _ := strings.Cut(err.Error(), ";") // the remedy is not the reader's

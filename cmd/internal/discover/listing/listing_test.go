@@ -173,6 +173,7 @@ func TestLinksThatAreLeftOut(t *testing.T) {
 		"a%00b":                                 "control character",
 		"a%e2%80%aeb":                           "bidirectional control",
 		"%ff":                                   "not UTF-8",
+		"caf%ef%bf%bd":                          "another charset",
 		"a%zz":                                  "no URL",
 		"x?version=1":                           "a query",
 		"x#part":                                "a fragment",
