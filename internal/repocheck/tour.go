@@ -1,6 +1,7 @@
 package repocheck
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"io/fs"
@@ -16,9 +17,13 @@ const (
 	tourLines = 1500
 )
 
-const tourPage = "docs/tour.md"
+// The pages that are followed. Only the first one must be there.
+const (
+	tourPage  = "docs/tour.md"
+	filesPage = "docs/files.md"
+)
 
-// A step of docs/tour.md is an item of a list that begins with a file and a function of
+// A step of a page is an item of a list that begins with a file and a function of
 // it, as godoc writes it:
 //
 //  3. `eventstore/handler.go` `(*Handler).Batch` loads, decides and commits.
@@ -39,28 +44,41 @@ type step struct {
 	f                    *ast.FuncDecl // nil: it does not exist
 }
 
-// CheckTour follows docs/tour.md: each step exists and is called by the one that the
-// page says, and all of them together stay short. Files, folders and methods that its text
+// CheckTour follows docs/tour.md and docs/files.md: each step exists and is called by the
+// one that its page says, and all of a page together stay short. Files, folders and methods that its text
 // names exist too.
-func CheckTour(root fs.FS) ([]Finding, error) {
-	text, err := fs.ReadFile(root, tourPage)
-	if err != nil {
-		return nil, err
-	}
+func CheckTour(root fs.FS) (found []Finding, err error) {
 	all, err := sources(root)
 	if err != nil {
 		return nil, err
 	}
-	steps := tourSteps(string(text))
-	if len(steps) == 0 {
-		return []Finding{{tourPage, 0, "has no step: an item of a list that begins with `FILE.go` `FUNCTION`"}}, nil
+	for _, page := range []string{tourPage, filesPage} {
+		text, err := fs.ReadFile(root, page)
+		if errors.Is(err, fs.ErrNotExist) && page != tourPage {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		more, err := checkSteps(root, all, page, tourSteps(string(text)))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, more...)
 	}
-	var found []Finding
+	return found, nil
+}
+
+// checkSteps follows the steps of one page.
+func checkSteps(root fs.FS, all []source, page string, steps []step) (found []Finding, err error) {
+	if len(steps) == 0 {
+		return []Finding{{page, 0, "has no step: an item of a list that begins with `FILE.go` `FUNCTION`"}}, nil
+	}
 	bodies, files, lines := map[string]bool{}, map[string]bool{}, map[*ast.FuncDecl]int{}
 	for i, s := range steps {
 		in, f := functionOf(all, s.file, s.name)
 		if f == nil {
-			found = append(found, Finding{tourPage, s.line, fmt.Sprintf("there is no %s in %s", s.name, s.file)})
+			found = append(found, Finding{page, s.line, fmt.Sprintf("there is no %s in %s", s.name, s.file)})
 			continue
 		}
 		steps[i].f, bodies[in.pkg], files[s.file] = f, true, true
@@ -71,13 +89,13 @@ func CheckTour(root fs.FS) ([]Finding, error) {
 		total += n
 	}
 	if total > tourLines || len(files) > tourFiles {
-		found = append(found, Finding{tourPage, 0, fmt.Sprintf("its functions have %d lines in %d files; %d lines in %d files are the limit", total, len(files), tourLines, tourFiles)})
+		found = append(found, Finding{page, 0, fmt.Sprintf("its functions have %d lines in %d files; %d lines in %d files are the limit", total, len(files), tourLines, tourFiles)})
 	}
 	graph, err := newCalls(root, all, bodies)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(found, brokenSteps(steps, graph), lostNames(root, all, string(text))), nil
+	return slices.Concat(found, brokenSteps(page, steps, graph), lostNames(root, all, string(text))), nil
 }
 
 // methodName is a method as godoc writes it.
@@ -119,11 +137,11 @@ func lostNames(root fs.FS, all []source, text string) (found []Finding) {
 }
 
 // brokenSteps finds the steps that nothing calls where the page says it.
-func brokenSteps(steps []step, graph *calls) (found []Finding) {
+func brokenSteps(page string, steps []step, graph *calls) (found []Finding) {
 	number := 0
 	for i, s := range steps {
 		refuse := func(format string, args ...any) {
-			found = append(found, Finding{tourPage, s.line, fmt.Sprintf(format, args...)})
+			found = append(found, Finding{page, s.line, fmt.Sprintf(format, args...)})
 		}
 		if s.indent == 0 {
 			if number++; s.number != number {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/again"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/directories"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -38,8 +38,8 @@ undoes it.`,
 			example: "  accession file skip " + sampleHash + " --reason thumbnail --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",
 			reason:  true,
 		},
-		verb[domain.FileHash]{name: "redownload", short: again.Redownload, long: again.RedownloadLong, example: "  accession file redownload " + sampleHash + " --reason changed", reason: true},
-		verb[domain.FileHash]{name: "reprocess", short: again.Reprocess, long: again.ReprocessLong, example: "  accession file reprocess " + sampleHash + " --reason new-algorithm", reason: true})...)
+		verb[domain.FileHash]{name: "redownload", short: directories.Redownload, long: directories.RedownloadLong, example: "  accession file redownload " + sampleHash + " --reason changed", reason: true},
+		verb[domain.FileHash]{name: "reprocess", short: directories.Reprocess, long: directories.ReprocessLong, example: "  accession file reprocess " + sampleHash + " --reason new-algorithm", reason: true})...)
 	return group(&cobra.Command{
 		Use:   "file",
 		Short: "List, show, requeue, skip, redownload and reprocess files",

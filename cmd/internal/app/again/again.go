@@ -65,7 +65,7 @@ type request struct {
 // most is how many changes a request needs at most.
 const most = 3
 
-// run gives the commands that next returns, until the file is where it is to be.
+// run carries out the commands that next returns, until the file is where it is to be.
 func (r *request) run(ctx context.Context, why string, next func(domain.File, domain.Reason) (domain.FileCommand, error)) (_ app.Changed, err error) {
 	defer app.Explained(&err, r.verb+" "+string(r.hash))
 	if why = strings.TrimSpace(why); why == "" {

@@ -1,6 +1,4 @@
-// Package again has the help of the commands that have a file of a dataset downloaded or
-// processed once more.
-package again
+package directories
 
 // The help of `accession file redownload`.
 const (
@@ -15,6 +13,7 @@ file of its own for each version.`
 // The help of `accession file reprocess`.
 const (
 	Reprocess     = "Process files of datasets again"
-	ReprocessLong = `Process files of datasets again: those that are PROCESSED, or were given up, become READY,
-and their attempts are counted from 0. --reason is required; the history records it.`
+	ReprocessLong = `Process files of datasets again: those that are PROCESSED, or were given up, become
+READY, and their attempts are counted from 0. --reason is required; the history records
+it.`
 )
