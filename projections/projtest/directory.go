@@ -2,6 +2,7 @@ package projtest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,8 @@ func directoryFiles() []directoryFile {
 	}
 	ready := func(domain.File) domain.FileCommand { return domain.ReadyFile{} }
 	held := []step{begin, end, ready}
-	processed := append(held[:3:3], func(domain.File) domain.FileCommand { return domain.StartProcessing{Worker: "w2"} },
-		func(f domain.File) domain.FileCommand { return domain.FinishProcessing{Fence: f.Fence} })
+	processed := slices.Concat(held, []step{func(domain.File) domain.FileCommand { return domain.StartProcessing{Worker: "w2"} },
+		func(f domain.File) domain.FileCommand { return domain.FinishProcessing{Fence: f.Fence} }})
 	old := domain.Reason{Class: domain.ClassContent, Code: "too_old", Message: "it was modified 9 days ago"}
 	return []directoryFile{
 		{path: "n1/a.fits", result: "processed", size: 7, commands: processed, listed: 7},

@@ -70,8 +70,8 @@ func files() []*Operation {
 	for _, v := range []verb[domain.FileHash]{
 		{"requeue", "Requeue a file that was given up or skipped", method((*app.App).RequeueFile)},
 		{"skip", "Skip a downloaded file", method((*app.App).SkipFile)},
-		{"redownload", "Fetch a file of a dataset anew", method(again.Redownload)},
-		{"reprocess", "Process a file of a dataset again", method(again.Reprocess)},
+		{"redownload", "Fetch a file of a dataset anew", again.Redownload},
+		{"reprocess", "Process a file of a dataset again", again.Reprocess},
 	} {
 		all = append(all, change("file", "/v1/files", v, func(in *FileChange) (domain.FileHash, string) { return domain.FileHash(in.ID), in.Why() }))
 	}

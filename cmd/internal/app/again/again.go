@@ -24,7 +24,7 @@ const codeReprocess domain.Code = "reprocess_requested"
 // Redownload has a file fetched anew: one that is DOWNLOADED (F8), was given up (O1) or was
 // skipped (O3 and F8). The copy that is there is put away and not taken again. An attempt
 // that was the last one does not end it: it is given up and opened again (F7 and O1).
-func Redownload(a *app.App, ctx context.Context, hash domain.FileHash, why string) (app.Changed, error) {
+func Redownload(ctx context.Context, a *app.App, hash domain.FileHash, why string) (app.Changed, error) {
 	r := request{a: a, hash: hash, verb: "redownload", code: domain.CodeRedownload, done: []domain.FileState{domain.FileDiscovered, domain.FileDownloadingFailed},
 		effect: "it is fetched anew, also if a copy is there"}
 	return r.run(ctx, why, func(f domain.File, reason domain.Reason) (domain.FileCommand, error) {
@@ -42,7 +42,7 @@ func Redownload(a *app.App, ctx context.Context, hash domain.FileHash, why strin
 
 // Reprocess has a file processed again: one that is PROCESSED (F16 and F15, then O2) or was
 // given up (O2).
-func Reprocess(a *app.App, ctx context.Context, hash domain.FileHash, why string) (app.Changed, error) {
+func Reprocess(ctx context.Context, a *app.App, hash domain.FileHash, why string) (app.Changed, error) {
 	r := request{a: a, hash: hash, verb: "reprocess", code: codeReprocess, done: []domain.FileState{domain.FileReady}, effect: "it is ready to be processed again"}
 	return r.run(ctx, why, func(f domain.File, reason domain.Reason) (domain.FileCommand, error) {
 		if f.State == domain.FileAbandoned {
@@ -88,7 +88,7 @@ func (r *request) run(ctx context.Context, why string, next func(domain.File, do
 	}
 	r.changed = app.Changed{Subject: r.hash.Aggregate().String(), From: string(f.State), DryRun: r.a.DryRun, Effects: []string{r.effect}}
 	begun := r.a.CommandID() != "" && strings.HasPrefix(f.CommandID, r.a.CommandID()+"/")
-	for n := 0; n < most && !(r.ended(f) && (n > 0 || begun)); n++ {
+	for n := 0; n < most && (n == 0 && !begun || !r.ended(f)); n++ {
 		cmd, err := next(f, reason)
 		if err != nil {
 			return app.Changed{}, err

@@ -90,7 +90,7 @@ func spec() domain.FileSpec {
 	return domain.FileSpec{Source: "https://data.test/nights/", Path: "a.fits", URL: "https://data.test/nights/a.fits", Size: 1, Collection: "maps", Profile: "maps", Dataset: "nights"}
 }
 
-// rows returns the rows of the changes of a file behind a version.
+// states returns the states of a file behind a version.
 func (w world) states(hash domain.FileHash, after int64) (states []string) {
 	w.t.Helper()
 	at := hash.Aggregate()
@@ -110,7 +110,7 @@ func (w world) states(hash domain.FileHash, after int64) (states []string) {
 func TestFilesThatAreDoneAgain(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		do    func(*app.App, context.Context, domain.FileHash, string) (app.Changed, error)
+		do    func(context.Context, *app.App, domain.FileHash, string) (app.Changed, error)
 		steps []step
 		row   string
 		to    []string
@@ -131,7 +131,7 @@ func TestFilesThatAreDoneAgain(t *testing.T) {
 		for _, dry := range []bool{true, false, false} {
 			a := w.app("once")
 			a.DryRun = dry
-			got, err := c.do(a, t.Context(), hash, "it was changed")
+			got, err := c.do(t.Context(), a, hash, "it was changed")
 			if err != nil || got.State != c.to[len(c.to)-1] || got.Version != before.Version+int64(len(c.to)) {
 				t.Fatalf("%s, dry %v: %+v, %v", name, dry, got, err)
 			}
@@ -156,7 +156,7 @@ func TestCutOffCommandGoesOn(t *testing.T) {
 	}
 	a := w.app("once")
 	a.Command.IfVersion = 6 // as of before the first change
-	if got, err := again.Reprocess(a, t.Context(), hash, "a better algorithm"); err != nil || got.State != "READY" || got.Row != "O2" {
+	if got, err := again.Reprocess(t.Context(), a, hash, "a better algorithm"); err != nil || got.State != "READY" || got.Row != "O2" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -173,22 +173,22 @@ func TestWhatIsNotDoneAgain(t *testing.T) {
 		}
 	}
 	hash := w.file(spec(), start, ends, ready)
-	_, err := again.Redownload(w.app("a"), t.Context(), hash, "it was changed")
+	_, err := again.Redownload(t.Context(), w.app("a"), hash, "it was changed")
 	is(err, app.Refused, "is READY")
-	_, err = again.Reprocess(w.app("b"), t.Context(), hash, "a better algorithm")
+	_, err = again.Reprocess(t.Context(), w.app("b"), hash, "a better algorithm")
 	is(err, app.Refused, "is READY")
-	_, err = again.Reprocess(w.app("c"), t.Context(), hash, "  ")
+	_, err = again.Reprocess(t.Context(), w.app("c"), hash, "  ")
 	is(err, app.Invalid, "needs a reason")
-	_, err = again.Redownload(w.app("d"), t.Context(), domain.HashFile("x", "y"), "it was changed")
+	_, err = again.Redownload(t.Context(), w.app("d"), domain.HashFile("x", "y"), "it was changed")
 	is(err, app.NotFound, "there is no such file")
 	job := storetest.FileSpec(1)
-	_, err = again.Redownload(w.app("e"), t.Context(), w.file(job, start, ends), "it was changed")
+	_, err = again.Redownload(t.Context(), w.app("e"), w.file(job, start, ends), "it was changed")
 	is(err, app.Refused, "it belongs to the job "+string(job.JobID))
 	other := spec()
 	other.Path = "b.fits"
 	hash = w.file(other, start, ends)
 	a := w.app("f")
 	a.Command.IfVersion = 2
-	_, err = again.Redownload(a, t.Context(), hash, "it was changed")
+	_, err = again.Redownload(t.Context(), a, hash, "it was changed")
 	is(err, app.Outdated, "it has version 3, not 2")
 }

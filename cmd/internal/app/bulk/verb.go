@@ -30,6 +30,13 @@ func verbOf[ID ~string](kind domain.Kind, name string, reason bool, do func(a *a
 	}}
 }
 
+// function returns a use case that is a function as verbOf takes it.
+func function[ID ~string](do func(context.Context, *app.App, ID, string) (app.Changed, error)) func(*app.App, context.Context, ID, string) (app.Changed, error) {
+	return func(a *app.App, ctx context.Context, id ID, why string) (app.Changed, error) {
+		return do(ctx, a, id, why)
+	}
+}
+
 // Verbs are all commands that may be given to all that a filter selects.
 var Verbs = []Verb{
 	verbOf(domain.KindBatch, "release", false, (*app.App).ReleaseBatch),
@@ -46,8 +53,8 @@ var Verbs = []Verb{
 	}},
 	verbOf(domain.KindFile, "requeue", false, (*app.App).RequeueFile),
 	verbOf(domain.KindFile, "skip", true, (*app.App).SkipFile),
-	verbOf(domain.KindFile, "redownload", true, again.Redownload),
-	verbOf(domain.KindFile, "reprocess", true, again.Reprocess),
+	verbOf(domain.KindFile, "redownload", true, function(again.Redownload)),
+	verbOf(domain.KindFile, "reprocess", true, function(again.Reprocess)),
 }
 
 // find returns the row of a request, or an error that says what is wrong with the request.
