@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/google/uuid"
-
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
@@ -35,12 +33,6 @@ func (l *DropList) has(c *Call, s drops.Shown) bool {
 	return (l.Profile == "" || s.Profile == l.Profile) && (l.State == "" || s.State == l.State) && l.Age.has(s.Received)
 }
 
-// parseDeposit returns the id of a deposit in the drop folder; they are in its order.
-func parseDeposit(text string) (string, error) {
-	id, err := uuid.Parse(text)
-	return id.String(), err
-}
-
 // DropChange is a command about a deposit in the drop folder.
 type DropChange struct {
 	UploadID
@@ -66,7 +58,7 @@ func dropFolder() []*Operation {
 					of = c.Caller.Name
 				}
 				all, err := drops.List(ctx, c.App, of, in.Removed)
-				after, wrong := app.After(app.Cursor(in.Cursor), "deposit", parseDeposit)
+				after, wrong := app.After(app.Cursor(in.Cursor), "deposit", drops.ParseID)
 				if wrong != nil {
 					return app.Page[drops.Shown]{}, wrong
 				}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
@@ -172,6 +174,12 @@ func became(ctx context.Context, a *app.App, id, submitter string) (domain.Batch
 func Missing(id string) error {
 	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("%s is neither in the drop folder nor was it transferred", id),
 		Hint: "`accession drop ls` lists what is there; name the depositor with --submitter if it was another user"}
+}
+
+// ParseID returns the id of a deposit; the deposits of a list are in its order.
+func ParseID(text string) (string, error) {
+	id, err := uuid.Parse(text)
+	return id.String(), err
 }
 
 // List returns the deposits in the folder in the order of their reception, or those that
