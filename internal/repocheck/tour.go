@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"io/fs"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,6 +64,9 @@ func CheckTour(root fs.FS) (found []Finding, err error) {
 			return nil, err
 		}
 		found = append(found, more...)
+		if page == tourPage {
+			found = append(found, lostNames(root, all, string(text))...)
+		}
 	}
 	return found, nil
 }
@@ -95,7 +97,7 @@ func checkSteps(root fs.FS, all []source, page string, steps []step) (found []Fi
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(found, brokenSteps(page, steps, graph), lostNames(root, all, string(text))), nil
+	return append(found, brokenSteps(page, steps, graph)...), nil
 }
 
 // methodName is a method as godoc writes it.

@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -60,7 +61,7 @@ Without PostgreSQL the expected times, parked deposits and resting batches are u
 				return door.Carry[queues.Board](ctx, d, "queue.board", &operation.QueueName{Name: queue})
 			}
 			if watch {
-				return repeated(ctx, p, "board", look, views.Board)
+				return watch.Repeat(ctx, watch.Screen{Out: p.Out, Terminal: p.Terminal, JSON: p.output == "json"}, "board", look, views.Board)
 			}
 			b, err := look()
 			if err != nil {

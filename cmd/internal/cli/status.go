@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
@@ -36,7 +37,7 @@ one after the other, with -o json one line each.`,
 	c.RunE = p.over(func(ctx context.Context, d door.Door, _ []string) error {
 		look := func() (app.Status, error) { return door.Carry[app.Status](ctx, d, "status.show", &operation.None{}) }
 		if watched {
-			return repeated(ctx, p, "status", look, views.Status)
+			return watch.Repeat(ctx, watch.Screen{Out: p.Out, Terminal: p.Terminal, JSON: p.output == "json"}, "status", look, views.Status)
 		}
 		s, err := look()
 		if err != nil {

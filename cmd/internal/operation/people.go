@@ -84,7 +84,7 @@ type UserRight struct {
 	Keyed
 	UserName
 	Body struct {
-		Right
+		people.Right
 		Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
 	}
 }
@@ -196,7 +196,7 @@ func users() []*Operation {
 	}
 	grant := func(verb, summary string, withdraw bool) *Operation {
 		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserRight) (string, bool, error) {
-			r := access.Right{Role: access.Role(in.Body.Role), Scope: access.Scope{All: in.Body.All, Collections: in.Body.Collections}}
+			r := access.Right{Role: in.Body.Role, Scope: access.Scope{All: in.Body.All, Collections: in.Body.Collections}}
 			changed, err := p.Grant(ctx, c.By, in.Name, r, withdraw, in.Body.Reason)
 			return in.Name, changed, err
 		})

@@ -63,9 +63,9 @@ type User struct {
 
 // Right is a role in all collections, or in some.
 type Right struct {
-	Role        access.Role `json:"role"`
-	All         bool        `json:"all,omitempty"`
-	Collections []string    `json:"collections,omitempty"`
+	Role        access.Role `json:"role" enum:"reader,depositor,operator,admin" doc:"reader, depositor, operator or admin"`
+	All         bool        `json:"all,omitempty" doc:"In all collections"`
+	Collections []string    `json:"collections,omitempty" doc:"In these collections"`
 }
 
 // The outcomes of what is audited.

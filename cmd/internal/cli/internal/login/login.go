@@ -63,7 +63,7 @@ The variables ACCESSION_API_KEY and ACCESSION_TOKEN win over it.`,
 			if err != nil {
 				return err
 			}
-			self, err := remote.Ask[operation.Self](ctx, there, "self.show", &operation.None{})
+			self, err := remote.Ask[people.Self](ctx, there, "self.show", &operation.None{})
 			if err != nil {
 				return err
 			}

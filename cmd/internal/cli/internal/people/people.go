@@ -279,7 +279,7 @@ everywhere.`,
 	why := reason(c)
 	c.RunE = e.changes("user."+verb, func(args []string) (any, error) {
 		in := &operation.UserRight{UserName: operation.UserName{Name: args[0]}}
-		in.Body.Right, in.Body.Reason = operation.Right{Role: args[1], All: all, Collections: collections}, *why
+		in.Body.Right, in.Body.Reason = people.Right{Role: access.Role(args[1]), All: all, Collections: collections}, *why
 		return in, nil
 	}, func(args []string) string {
 		return fmt.Sprintf(did, args[0], access.Right{Role: access.Role(args[1]), Scope: access.Scope{All: all, Collections: collections}})
