@@ -85,7 +85,7 @@ func (c *checker) rows(ctx context.Context, f *folded, part uint32) error {
 		table[domain.File]{files, c, part, f.files, f.broken, t.Files},
 		table[lookup.Query]{queries, c, part, f.queries, f.broken, t.Queries},
 		table[slot.Slot]{slots, c, part, f.slots, f.broken, t.Slots},
-		table[compute.Entry]{entries, c, part, f.entries, f.broken, t.Entries},
+		table[compute.Entry]{entries, c, part, inRows(f.entries), f.broken, t.Entries},
 		table[domain.Setting]{settings, c, part, f.settings, f.broken, func(ctx context.Context, after string, _ int) ([]domain.Setting, error) {
 			if after != "" {
 				return nil, nil // all of them are one page
@@ -209,4 +209,16 @@ func (c *checker) tables(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// inRows returns entries with what their rows have of reasons.
+func inRows(all map[domain.Aggregate]compute.Entry) map[domain.Aggregate]compute.Entry {
+	rows := make(map[domain.Aggregate]compute.Entry, len(all))
+	for a, e := range all {
+		if why := e.Reason; why != nil {
+			e.Reason = &domain.Reason{Class: why.Class, Code: why.Code, Message: why.Message, WhoActs: why.WhoActs}
+		}
+		rows[a] = e
+	}
+	return rows
 }
