@@ -31,7 +31,7 @@ janitor.`,
 }
 
 func (p *program) queueBoard() *cobra.Command {
-	watch := false
+	watched := false
 	c := &cobra.Command{
 		Use:   "board [QUEUE]",
 		Short: "Show who waits in a deposit queue, and who is served when",
@@ -60,7 +60,7 @@ Without PostgreSQL the expected times, parked deposits and resting batches are u
 			look := func() (queues.Board, error) {
 				return door.Carry[queues.Board](ctx, d, "queue.board", &operation.QueueName{Name: queue})
 			}
-			if watch {
+			if watched {
 				return watch.Repeat(ctx, watch.Screen{Out: p.Out, Terminal: p.Terminal, JSON: p.output == "json"}, "board", look, views.Board)
 			}
 			b, err := look()
@@ -70,6 +70,6 @@ Without PostgreSQL the expected times, parked deposits and resting batches are u
 			return show(p, b, views.Board)
 		}),
 	}
-	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again and again until interrupted")
+	c.Flags().BoolVarP(&watched, "watch", "w", false, "show it again and again until interrupted")
 	return c
 }

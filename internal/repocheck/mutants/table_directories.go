@@ -47,6 +47,6 @@ var directories = []Mutant{{
 	Package: "cmd/internal/app/again", Test: "TestWhatIsNotDoneAgain",
 }, {
 	Name: "the command that goes on where it was cut off", Why: "a file that is to be processed again stays abandoned, and the command is refused when it is given again",
-	At: "cmd/internal/app/again (*request).run", Do: []Op{Expr("n == 0 && !begun", "n == 0")},
+	At: "cmd/internal/app/again (*request).run", Do: []Op{Expr(`r.a.CommandID() != "" && strings.HasPrefix(f.CommandID, r.a.CommandID()+"/")`, "false")},
 	Package: "cmd/internal/app/again", Test: "TestCutOffCommandGoesOn",
 }}
