@@ -46,7 +46,7 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
 	Name: "the full disk that jobs wait for", Why: "jobs fail while the object store is full",
-	At: "cmd/internal/daemon storageIll", Do: []Op{Never("CodeDiskFull")},
+	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Expr("storageIll(err)", "false"), Expr("ofTheObject(err)", "true")},
 	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
 }, {
 	Name: "the wait after an error of unknown kind", Why: "a fault of our own that the program does not know fails a job after half a minute", Was: true,
