@@ -78,7 +78,7 @@ func leased(o *crashInstallation, point string) {
 		key := o.keyOf("u"+dataset[:20], "operator", "--all")
 		o.dies(point, func(_ *os.Process, dead <-chan struct{}) {
 			for {
-				r, err := http.NewRequestWithContext(o.ctx(), http.MethodPost, "http://"+at+"/v1/compute/claims/"+string(taken.State.ID)+"."+secret+"/heartbeat", nil)
+				r, err := http.NewRequestWithContext(o.ctx(), http.MethodPost, "http://"+at+"/v1/compute/claims/"+string(taken.State.ID)+"."+secret+"/heartbeat", http.NoBody)
 				o.must(err)
 				r.Header.Set("Authorization", "Bearer "+key)
 				if a, err := http.DefaultClient.Do(r); err == nil {
