@@ -81,7 +81,7 @@ func computeOperations() []*Operation {
 		leased("complete", "/{token}/complete", "Complete work with its result", leases.Complete),
 		leased("fail", "/{token}/fail", "End work without a result", leases.Fail),
 		stream(Operation{Name: "compute.input", Method: http.MethodGet, Path: "/v1/compute/claims/{token}/input", Summary: "Get the file that work is about", Need: access.Act, On: OnInstallation,
-			Sends: []string{"application/octet-stream"}}, func(ctx context.Context, c *Call, in *leases.Token) (send, error) {
+			Awaits: true, Sends: []string{"application/octet-stream"}}, func(ctx context.Context, c *Call, in *leases.Token) (send, error) {
 			return leases.Content(ctx, c.App, in)
 		}),
 	}

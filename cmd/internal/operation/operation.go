@@ -45,7 +45,7 @@ type Operation struct {
 	Write bool
 	// Later says that what was requested is done later: the answer is 202.
 	Later bool
-	// Awaits says that it reads what may not be there yet, and then answers with 409.
+	// Awaits says that it reads what may not be there yet, or not any more, and then answers with 409.
 	Awaits bool
 	// Audits says that the use case itself audits what it changes.
 	Audits bool

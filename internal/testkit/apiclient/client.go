@@ -17,16 +17,16 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
-// Defines values for RightRole.
+// Defines values for PeopleRightRole.
 const (
-	Admin     RightRole = "admin"
-	Depositor RightRole = "depositor"
-	Operator  RightRole = "operator"
-	Reader    RightRole = "reader"
+	Admin     PeopleRightRole = "admin"
+	Depositor PeopleRightRole = "depositor"
+	Operator  PeopleRightRole = "operator"
+	Reader    PeopleRightRole = "reader"
 )
 
-// Valid indicates whether the value is a known member of the RightRole enum.
-func (e RightRole) Valid() bool {
+// Valid indicates whether the value is a known member of the PeopleRightRole enum.
+func (e PeopleRightRole) Valid() bool {
 	switch e {
 	case Admin:
 		return true
@@ -568,6 +568,30 @@ type PageObject struct {
 	Total *int64           `json:"total,omitempty"`
 }
 
+// PeopleRight defines model for PeopleRight.
+type PeopleRight struct {
+	// All In all collections
+	All *bool `json:"all,omitempty"`
+
+	// Collections In these collections
+	Collections *[]string `json:"collections,omitempty"`
+
+	// Role reader, depositor, operator or admin
+	Role PeopleRightRole `json:"role"`
+}
+
+// PeopleRightRole reader, depositor, operator or admin
+type PeopleRightRole string
+
+// PeopleSelf defines model for PeopleSelf.
+type PeopleSelf struct {
+	// Name Name of the user
+	Name string `json:"name"`
+
+	// Rights What the user may do
+	Rights *[]PeopleRight `json:"rights"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Kind of the problem for programs: the kinds of errors of the command line
@@ -651,30 +675,6 @@ type ReportRetryHistory struct {
 	SecondsWaiting *float64   `json:"seconds_waiting"`
 	TraceId        *string    `json:"trace_id"`
 	Worker         string     `json:"worker"`
-}
-
-// Right defines model for Right.
-type Right struct {
-	// All In all collections
-	All *bool `json:"all,omitempty"`
-
-	// Collections In these collections
-	Collections *[]string `json:"collections,omitempty"`
-
-	// Role reader, depositor, operator or admin
-	Role RightRole `json:"role"`
-}
-
-// RightRole reader, depositor, operator or admin
-type RightRole string
-
-// Self defines model for Self.
-type Self struct {
-	// Name Name of the user
-	Name string `json:"name"`
-
-	// Rights What the user may do
-	Rights *[]Right `json:"rights"`
 }
 
 // SubmissionBody defines model for SubmissionBody.
@@ -3866,7 +3866,7 @@ type SelfShowResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *Self
+	JSON200 *PeopleSelf
 	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
 	ApplicationproblemJSON400 *Problem
 	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
@@ -3884,7 +3884,7 @@ type SelfShowResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r SelfShowResponse) GetJSON200() *Self {
+func (r SelfShowResponse) GetJSON200() *PeopleSelf {
 	return r.JSON200
 }
 
@@ -5517,7 +5517,7 @@ func ParseSelfShowResponse(rsp *http.Response) (*SelfShowResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest Self
+		var dest PeopleSelf
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
