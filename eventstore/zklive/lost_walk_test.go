@@ -236,6 +236,20 @@ func (k *walker) entries() {
 	taken = must(k.kit.Handler.TakeEntry(ctx, wants, storetest.Under(nil, false)))(k)
 	must(k.kit.Handler.EndEntry(ctx, taken, compute.Fail{Reason: storetest.Broken()}, storetest.Under(nil, false)))(k)
 	must(k.kit.Handler.Entry(ctx, taken.State.ID, compute.Purge{}, storetest.Operator()))(k)
+	k.leases()
+}
+
+// leases are renewed and become overdue.
+func (k *walker) leases() {
+	ctx, h := k.Context(), k.kit.Handler
+	id := k.kit.Request("maps", "c", 100, "c").State.ID
+	must(h.LeaseEntry(ctx, compute.Wants{}, eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Nanosecond}, storetest.Under(nil, false)))(k)
+	_, _, err := h.RenewLease(ctx, id, "ab")
+	k.must(err)
+	for len(must(k.store.OrphanEntries(ctx))(k)) == 0 {
+		must(h.Leases.EndOverdueLeases(ctx))(k)
+	}
+	must(h.Entry(ctx, id, compute.Return{Reason: domain.WorkerLost("them")}, storetest.Under(nil, false)))(k)
 }
 
 // permits are taken, and returned except one.

@@ -150,7 +150,7 @@ func TestJobsThatFailAgainUnderABulkAction(t *testing.T) {
 		t.Errorf("%+v\n%s", begun, in.run("bulk", "items", begun.ID, "--outcome", "refused"))
 	}
 	if n := events(domain.EventJobRequeued); n != jobs {
-		t.Errorf("%d of %d jobs were requeued", n, jobs)
+		t.Fatalf("%d of %d jobs were requeued", n, jobs)
 	}
 	waitFor(t, "the jobs to fail again", func() bool { return events(domain.EventJobFailed) == 2*jobs })
 	in.requeuedInTwo()
@@ -226,7 +226,7 @@ func TestBulkActionsOverHTTP(t *testing.T) {
 	in.seenOf(of, 2*jobs, domain.EventJobFailed) // again, for the files are still not there
 	in.shown()
 	if n := in.count(`select count(*) from accession.event where type = 'job.requeued' and batch_id = $1 and actor = 'user/olga' and command_id = $2`, string(of), "bulk-"+first.ID); n != jobs {
-		t.Errorf("%d of %d jobs were requeued", n, jobs)
+		t.Fatalf("%d of %d jobs were requeued", n, jobs)
 	}
 	if n := in.count(`select count(*) from accession.event where type = 'job.requeued' and batch_id = $1`, string(other)); n != 0 {
 		t.Errorf("%d jobs of another collection were requeued", n)

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -42,6 +44,33 @@ func (in *installation) role(how, name, password string) {
 	in.t.Helper()
 	_, err := in.db.Exec(in.ctx(), fmt.Sprintf("%s role %s superuser login password '%s'", how, name, password))
 	in.must(err)
+}
+
+// TestLogAfterARefusedPassword: a service whose password NATS has refused again and again
+// connects when NATS takes it, without a restart.
+// Shows: P7
+func TestLogAfterARefusedPassword(t *testing.T) {
+	t.Parallel()
+	own := newNATSWith(t, "right")
+	in := prepare(t, "attempts: 20, timeout: 5s", append(slices.Clone(forProcesses), "log_level=debug", "listen_ops=127.0.0.1:0", "nats="+own.url())...)
+	in.open()
+	s := in.serve("--roles", "relay,projector")
+	s.works()
+	own.kill()
+	own.pass = "another"
+	own.start()
+	waitFor(t, "NATS to refuse the password twice", func() bool { return strings.Count(strings.ToLower(s.log.String()), "authorization") >= 2 })
+	own.kill()
+	own.pass = "right"
+	own.start()
+	begun := time.Now()
+	waitFor(t, "the service to have the log again", func() bool {
+		code, text := s.asked("/readyz")
+		if time.Since(begun) > 40*time.Second { // it tries every two seconds
+			t.Fatalf("/readyz: %d %s", code, text)
+		}
+		return code == http.StatusOK
+	})
 }
 
 // TestPasswordsOfServersAreSeenNowhere: the passwords of NATS and PostgreSQL, from the file of

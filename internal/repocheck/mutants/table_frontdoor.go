@@ -224,7 +224,7 @@ var frontDoor = []Mutant{{
 }, {
 	Name: "the reconnection after a refused password", Why: "a service whose password NATS has refused twice stays without the log until it is restarted", Was: true,
 	At: "cmd/internal/wire (*Installation).openLog", Do: []Op{DropArg("Connect", 5)},
-	Package: e2e, Test: "TestPasswordsOfServersAreSeenNowhere",
+	Package: e2e, Test: "TestLogAfterARefusedPassword",
 }, {
 	Name: "the check of a right in lists", Why: "a right of no known role shows every collection in lists",
 	At: "domain/access (Caller).Filter", Do: []Op{DropCase("Check")},
