@@ -66,7 +66,7 @@ func TestLogAfterARefusedPassword(t *testing.T) {
 	begun := time.Now()
 	waitFor(t, "the service to have the log again", func() bool {
 		code, text := s.asked("/readyz")
-		if time.Since(begun) > 40*time.Second { // it tries every two seconds
+		if time.Since(begun) > 25*time.Second { // it tries every two seconds
 			t.Fatalf("/readyz: %d %s", code, text)
 		}
 		return code == http.StatusOK
