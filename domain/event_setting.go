@@ -10,12 +10,12 @@ var settingRegistry = []EventDef{
 
 // SettingChanged is the data of setting.changed.
 type SettingChanged struct {
-	Kind HoldKind `json:"kind"`
-	Name string   `json:"name"`
-	From string   `json:"from"` // open or held; of settings that stop nothing unset or set
-	To   string   `json:"to"`
-	Hold *Hold    `json:"hold,omitempty"`
-	Why  string   `json:"why,omitempty"`
+	Kind SettingKind `json:"kind"`
+	Name string      `json:"name"`
+	From string      `json:"from"` // open or held; of settings that stop nothing unset or set
+	To   string      `json:"to"`
+	Hold *Hold       `json:"hold,omitempty"`
+	Why  string      `json:"why,omitempty"`
 	// Previous and Value are the setting before and after the event, in the form of its
 	// kind; left out where it was not set.
 	Previous *SettingValue `json:"previous,omitempty"`
@@ -72,17 +72,17 @@ type JobRepaired struct {
 
 // SettingRepaired is the data of setting.repaired. What is set stays.
 type SettingRepaired struct {
-	Kind     HoldKind   `json:"kind"`
-	Name     string     `json:"name"`
-	Repaired []Repaired `json:"mended"`
-	More     int        `json:"more,omitempty"`
+	Kind     SettingKind `json:"kind"`
+	Name     string      `json:"name"`
+	Repaired []Repaired  `json:"mended"`
+	More     int         `json:"more,omitempty"`
 }
 
 // SettingRestored is the data of setting.restored.
 type SettingRestored struct {
-	Kind HoldKind `json:"kind"`
-	Name string   `json:"name"`
-	What string   `json:"what" jsonschema:"enum=zookeeper,enum=log"`
+	Kind SettingKind `json:"kind"`
+	Name string      `json:"name"`
+	What string      `json:"what" jsonschema:"enum=zookeeper,enum=log"`
 	// Epoch is the epoch that begins; Events is the number of events that the state was
 	// restored from, or that were restored to the log.
 	Epoch  int64 `json:"epoch"`

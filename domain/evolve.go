@@ -119,7 +119,7 @@ func EvolveSetting(s Setting, r Recorded) (Setting, error) {
 }
 
 // maintained applies an event that leaves what is set as it is.
-func maintained(s Setting, r Recorded, kind HoldKind, name string) (Setting, error) {
+func maintained(s Setting, r Recorded, kind SettingKind, name string) (Setting, error) {
 	if !follows(r, KindSetting, "", s.Version) || s.Version > 0 && (kind != s.Kind || name != s.Name) {
 		return s, &Unexpected{Aggregate: r.Aggregate, Type: r.Type, Version: r.Version, Have: s.Version}
 	}

@@ -13,14 +13,14 @@ import (
 // The kinds of the settings of the deposit queues. What is set wins over the
 // configuration.
 const (
-	SettingDepositQueue HoldKind = "deposit_queue" // its name is that of the queue
-	SettingUserLimit    HoldKind = "user_limit"    // see [UserLimitName]
-	SettingProcessor    HoldKind = "processor"     // see [ProcessorName]
+	SettingDepositQueue SettingKind = "deposit_queue" // its name is that of the queue
+	SettingUserLimit    SettingKind = "user_limit"    // see [UserLimitName]
+	SettingProcessor    SettingKind = "processor"     // see [ProcessorName]
 )
 
 // OfQueue reports whether a setting of the kind belongs to a deposit queue, so that what
 // is grabbed there depends on it.
-func (k HoldKind) OfQueue() bool {
+func (k SettingKind) OfQueue() bool {
 	return k == SettingDepositQueue || k == SettingUserLimit || k == SettingProcessor
 }
 
@@ -37,14 +37,14 @@ func UserLimitName(queue, user string) string { return queue + "-" + text.Encode
 func ProcessorName(queue, name string) string { return queue + "-" + name }
 
 // SettingOf returns the kind and the name of a setting.
-func SettingOf(a Aggregate) (kind HoldKind, name string) {
+func SettingOf(a Aggregate) (kind SettingKind, name string) {
 	k, name, _ := strings.Cut(a.ID, ":")
-	return HoldKind(k), name
+	return SettingKind(k), name
 }
 
 // SplitQueueName returns the queue that the name of a setting of a deposit queue holds, and
 // the user or the processor. It refuses names that no such setting has.
-func SplitQueueName(kind HoldKind, name string) (queue, of string, err error) {
+func SplitQueueName(kind SettingKind, name string) (queue, of string, err error) {
 	queue, of = name, ""
 	if kind != SettingDepositQueue {
 		queue, of, _ = strings.Cut(name, "-")
@@ -73,7 +73,7 @@ func CheckProcessorName(name string) error {
 
 // NormaliseSetting returns the value of a setting as it is stored: users sorted and each
 // once, and nothing where nothing is set. It names every fault.
-func NormaliseSetting(kind HoldKind, name string, v SettingValue) (to SettingValue, err error) {
+func NormaliseSetting(kind SettingKind, name string, v SettingValue) (to SettingValue, err error) {
 	if kind.InDirectory() {
 		v = SettingValue{Profile: v.Profile, Dataset: v.Dataset, Discovery: v.Discovery}
 		return v, errors.Join(v.Profile.Check(), v.Dataset.Check(), v.Discovery.Check())

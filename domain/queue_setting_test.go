@@ -13,11 +13,11 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-var queueKinds = []domain.HoldKind{domain.SettingDepositQueue, domain.SettingUserLimit, domain.SettingProcessor}
+var queueKinds = []domain.SettingKind{domain.SettingDepositQueue, domain.SettingUserLimit, domain.SettingProcessor}
 
 func TestQueueSettingNames(t *testing.T) {
 	t.Parallel()
-	for kind, names := range map[domain.HoldKind]map[string]bool{
+	for kind, names := range map[domain.SettingKind]map[string]bool{
 		domain.SettingDepositQueue: {"metadata": true, "query": true, "ingest": false, "": false, "metadata-ana": false},
 		domain.SettingUserLimit: {"metadata-ana": true, "query-a%2Eb": true, domain.UserLimitName("query", "Zoë B"): true,
 			"metadata": false, "metadata-": false, "metadata-%": false, "metadata-a.b": false, "pending-ana": false, "query-%0A": false,
@@ -79,7 +79,7 @@ func TestQueueSettingsThatAreRefused(t *testing.T) {
 }
 
 // queueValue draws a value of a kind, which may be nothing.
-func queueValue(t *rapid.T, kind domain.HoldKind) (v domain.SettingValue) {
+func queueValue(t *rapid.T, kind domain.SettingKind) (v domain.SettingValue) {
 	users := rapid.SliceOfN(rapid.SampledFrom([]string{"ana", "ben", "Zoë B", "a.b"}), 0, 5)
 	number := func(name string) *int {
 		if n := rapid.IntRange(-1, 3).Draw(t, name); n >= 0 {
@@ -112,7 +112,7 @@ func TestQueueSettings(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom(queueKinds).Draw(t, "kind")
-		name := map[domain.HoldKind]string{domain.SettingDepositQueue: "query", domain.SettingUserLimit: "query-Zo%C3%AB", domain.SettingProcessor: "query-films"}[kind]
+		name := map[domain.SettingKind]string{domain.SettingDepositQueue: "query", domain.SettingUserLimit: "query-Zo%C3%AB", domain.SettingProcessor: "query-films"}[kind]
 		s := domain.Setting{Kind: kind, Name: name}
 		for range rapid.IntRange(1, 6).Draw(t, "changes") {
 			drawn := queueValue(t, kind)

@@ -8,43 +8,43 @@ import (
 	"github.com/accession-ingest/accession/domain/setting"
 )
 
-// HoldKind is the kind of a setting. That of a hold says what it stops.
-type HoldKind string
+// SettingKind is the kind of a setting. That of a hold says what it stops.
+type SettingKind string
 
 // The kinds of hold that stop something: on a collection (its batches and jobs wait in held), on a
 // queue (a pause: no claim there, running work ends).
 const (
-	HoldCollection HoldKind = "collection"
-	HoldQueue      HoldKind = "queue"
+	HoldCollection SettingKind = "collection"
+	HoldQueue      SettingKind = "queue"
 )
 
 // SettingTimeouts is the kind of the one setting that says how long attempts at files may
 // take, [Timeouts].
-const SettingTimeouts HoldKind = "timeouts"
+const SettingTimeouts SettingKind = "timeouts"
 
 // TimeoutsFiles is its name.
 const TimeoutsFiles = "files"
 
 // SettingProfile is the kind of the settings that say which content a profile has, in place
 // of its file; the name is that of the profile.
-const SettingProfile HoldKind = "profile"
+const SettingProfile SettingKind = "profile"
 
 // The kinds of the settings of open directories, which are polled for files: a dataset is
 // what the files belong to, a discovery which directory is polled.
 const (
-	SettingDataset   HoldKind = "dataset"
-	SettingDiscovery HoldKind = "discovery"
+	SettingDataset   SettingKind = "dataset"
+	SettingDiscovery SettingKind = "discovery"
 )
 
 // InDirectory reports whether the settings of the kind are in a directory of their own in the
 // live state, under their names.
-func (k HoldKind) InDirectory() bool {
+func (k SettingKind) InDirectory() bool {
 	return k == SettingProfile || k == SettingDataset || k == SettingDiscovery
 }
 
 // Stops reports whether a setting of the kind stops something, so that what is claimed
 // depends on it.
-func (k HoldKind) Stops() bool { return k == HoldCollection || k == HoldQueue }
+func (k SettingKind) Stops() bool { return k == HoldCollection || k == HoldQueue }
 
 // QueueIngest is the queue whose pause stops every claim.
 const QueueIngest = "ingest"
@@ -91,15 +91,15 @@ type (
 	Discovery = setting.Discovery
 )
 
-// SettingKind describes a kind of settings.
-type SettingKind struct {
-	Kind  HoldKind
+// SettingDescription describes a kind of settings.
+type SettingDescription struct {
+	Kind  SettingKind
 	Value string // the field of [SettingValue] that has its value
 	Doc   string
 }
 
 // SettingKinds are the kinds of settings that have a value.
-var SettingKinds = []SettingKind{
+var SettingKinds = []SettingDescription{
 	{HoldCollection, "hold", "A hold on a collection: its batches and jobs wait."},
 	{HoldQueue, "hold", "A pause of a queue: nothing is claimed there."},
 	{SettingTimeouts, "timeouts", "How long attempts at files may take, for every process of the installation."},
@@ -123,7 +123,7 @@ func (s Setting) Value() *SettingValue {
 // Setting is the state of one setting, such as a hold, a pause or the timeouts. Without
 // a value it is released, or not set.
 type Setting struct {
-	Kind    HoldKind
+	Kind    SettingKind
 	Name    string
 	Version int64
 	SettingValue
@@ -134,7 +134,7 @@ type Setting struct {
 // the others set or unset.
 func (s Setting) Status() string {
 	states := [2]string{"held", "open"}
-	if slices.ContainsFunc(SettingKinds, func(k SettingKind) bool { return k.Kind == s.Kind && !k.Kind.Stops() }) {
+	if slices.ContainsFunc(SettingKinds, func(k SettingDescription) bool { return k.Kind == s.Kind && !k.Kind.Stops() }) {
 		states = [2]string{"set", "unset"}
 	}
 	if s.Value() != nil {
@@ -147,12 +147,12 @@ func (s Setting) Status() string {
 func (s Setting) Aggregate() Aggregate { return SettingAggregate(s.Kind, s.Name) }
 
 // SettingAggregate names the setting of a hold, such as setting/collection:maps.
-func SettingAggregate(kind HoldKind, name string) Aggregate {
+func SettingAggregate(kind SettingKind, name string) Aggregate {
 	return Aggregate{Kind: KindSetting, ID: string(kind) + ":" + name}
 }
 
 // CheckHoldName refuses names that a setting of the kind cannot have.
-func CheckHoldName(kind HoldKind, name string) error {
+func CheckHoldName(kind SettingKind, name string) error {
 	if kind == SettingTimeouts && name != TimeoutsFiles {
 		return errors.New("the timeouts are one setting, " + TimeoutsFiles + ", not " + name)
 	}
@@ -175,16 +175,16 @@ func CheckHoldName(kind HoldKind, name string) error {
 	return nil
 }
 
-// HoldAudit is the kind of the one setting that stops nothing: its history has
+// SettingAudit is the kind of the one setting that stops nothing: its history has
 // the maintenance that belongs to no batch, job or hold.
-const HoldAudit HoldKind = "audit"
+const SettingAudit SettingKind = "audit"
 
 // AuditMaintenance is its name.
 const AuditMaintenance = "maintenance"
 
 // Audit returns the setting whose history is that of maintenance, at a version.
 func Audit(version int64) Setting {
-	return Setting{Kind: HoldAudit, Name: AuditMaintenance, Version: version}
+	return Setting{Kind: SettingAudit, Name: AuditMaintenance, Version: version}
 }
 
 // What was restored.

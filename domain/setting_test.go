@@ -110,7 +110,7 @@ func TestTimeouts(t *testing.T) {
 
 func TestHoldNames(t *testing.T) {
 	t.Parallel()
-	for kind, names := range map[domain.HoldKind]map[string]bool{
+	for kind, names := range map[domain.SettingKind]map[string]bool{
 		domain.HoldCollection: {"maps": true, "ucb_maps.2": true, strings.Repeat("x", 128): true, "": false, ".": false, "..": false,
 			"a/b": false, "a b": false, "a:b": false, "a\x00": false, "é": false, strings.Repeat("x", 129): false},
 		domain.HoldQueue: {domain.QueueIngest: true, "pending": true, "notify": true, "failed": false, "held": false, "completed": false, "elsewhere": false},
@@ -169,7 +169,7 @@ func TestDirectorySettings(t *testing.T) {
 	t.Parallel()
 	nights := domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps"}}
 	poll := domain.SettingValue{Discovery: &domain.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300}}
-	for kind, to := range map[domain.HoldKind]domain.SettingValue{domain.SettingDataset: nights, domain.SettingDiscovery: poll} {
+	for kind, to := range map[domain.SettingKind]domain.SettingValue{domain.SettingDataset: nights, domain.SettingDiscovery: poll} {
 		s := domain.Setting{Kind: kind, Name: "nights"}
 		dec, err := domain.DecideSetting(s, to, "they begin")
 		if err != nil {

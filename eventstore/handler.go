@@ -232,7 +232,7 @@ func (h *Handler) CreateJobs(ctx context.Context, first domain.JobID, nextRow in
 }
 
 // Hold sets a hold or pause, or releases it if hold is nil.
-func (h *Handler) Hold(ctx context.Context, kind domain.HoldKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
+func (h *Handler) Hold(ctx context.Context, kind domain.SettingKind, name string, hold *domain.Hold, why string, m Meta) (Result[domain.Setting], error) {
 	return h.changeSetting(ctx, "hold", kind, name, func(s domain.Setting) (domain.Decision, error) { return domain.DecideHold(s, hold, why) }, m)
 }
 
@@ -243,7 +243,7 @@ func (h *Handler) Timeouts(ctx context.Context, t domain.Timeouts, why string, m
 
 // QueueSetting changes a setting of a deposit queue, a dataset or a discovery to the value that
 // edit returns for the present one. It must not modify its argument.
-func (h *Handler) QueueSetting(ctx context.Context, kind domain.HoldKind, name string, edit func(domain.SettingValue) domain.SettingValue, why string, m Meta) (Result[domain.Setting], error) {
+func (h *Handler) QueueSetting(ctx context.Context, kind domain.SettingKind, name string, edit func(domain.SettingValue) domain.SettingValue, why string, m Meta) (Result[domain.Setting], error) {
 	return h.changeSetting(ctx, "set", kind, name, func(s domain.Setting) (domain.Decision, error) {
 		return domain.DecideSetting(s, edit(s.SettingValue), why)
 	}, m)
@@ -266,7 +266,7 @@ func (h *Handler) Profile(ctx context.Context, name string, to *domain.Profile, 
 }
 
 // changeSetting decides and commits a change of a setting.
-func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error), m Meta) (Result[domain.Setting], error) {
+func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.SettingKind, name string, decide func(domain.Setting) (domain.Decision, error), m Meta) (Result[domain.Setting], error) {
 	h.ensureCommandID(&m)
 	return retry(ctx, op, domain.SettingAggregate(kind, name), func() (Result[domain.Setting], error) {
 		from, err := h.Live.Setting(ctx, kind, name)

@@ -44,7 +44,7 @@ func (h *Handler) RepairSetting(ctx context.Context, want domain.Setting, observ
 // NoteRestore writes into the history of maintenance that the live state or the log
 // was restored.
 func (h *Handler) NoteRestore(ctx context.Context, what string, epoch, events int64, m Meta) (domain.Recorded, error) {
-	from, err := h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
+	from, err := h.Live.Setting(ctx, domain.SettingAudit, domain.AuditMaintenance)
 	if err != nil {
 		return domain.Recorded{}, err
 	}

@@ -155,7 +155,7 @@ type Live interface {
 	Batch(ctx context.Context, id domain.BatchID) (Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (Loaded[domain.Job], error)
 	// Setting reads a setting. One that was never set has version 0 and token 0.
-	Setting(ctx context.Context, kind domain.HoldKind, name string) (Loaded[domain.Setting], error)
+	Setting(ctx context.Context, kind domain.SettingKind, name string) (Loaded[domain.Setting], error)
 	// Refs counts the jobs of a batch by sub-state, without listing them.
 	Refs(ctx context.Context, id domain.BatchID) (Refs, error)
 	// BatchJobs lists the jobs in one sub-state, sorted.

@@ -251,7 +251,7 @@ func (w *world) profiles() {
 // directories sets a dataset and two discoveries, changes one, and removes the other.
 func (w *world) directories() {
 	for _, c := range []struct {
-		kind domain.HoldKind
+		kind domain.SettingKind
 		name string
 		to   domain.SettingValue
 	}{
@@ -269,7 +269,7 @@ func (w *world) directories() {
 func (w *world) queueSettings() {
 	three := 3
 	for _, c := range []struct {
-		kind domain.HoldKind
+		kind domain.SettingKind
 		name string
 		to   domain.SettingValue
 	}{
@@ -282,7 +282,7 @@ func (w *world) queueSettings() {
 	}
 }
 
-func (w *world) change(kind domain.HoldKind, name string, decide func(domain.Setting) (domain.Decision, error)) {
+func (w *world) change(kind domain.SettingKind, name string, decide func(domain.Setting) (domain.Decision, error)) {
 	a := domain.SettingAggregate(kind, name)
 	s, ok := w.settings[a.ID]
 	if !ok {

@@ -66,7 +66,7 @@ func waiting() []domain.Recorded {
 }
 
 // ofQueue returns the samples with a change of a setting of a deposit queue.
-func ofQueue(kind domain.HoldKind, name, from string, previous *domain.SettingValue, value domain.SettingValue) []domain.Recorded {
+func ofQueue(kind domain.SettingKind, name, from string, previous *domain.SettingValue, value domain.SettingValue) []domain.Recorded {
 	all := listed()
 	for i := range all {
 		if d, ok := all[i].Data.(*domain.SettingChanged); ok {
@@ -258,7 +258,7 @@ func polled() []domain.Recorded {
 }
 
 // setting returns the samples with a change of a setting.
-func setting(kind domain.HoldKind, name, why string, previous, value domain.SettingValue) []domain.Recorded {
+func setting(kind domain.SettingKind, name, why string, previous, value domain.SettingValue) []domain.Recorded {
 	all := dated()
 	for i := range all {
 		if d, ok := all[i].Data.(*domain.SettingChanged); ok {

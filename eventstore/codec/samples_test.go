@@ -163,7 +163,7 @@ func sampleMendData(of map[domain.EventType]domain.EventData) map[domain.EventTy
 		domain.EventBatchRepaired:   &domain.BatchRepaired{BatchMove: batch, Repaired: repaired, More: 1},
 		domain.EventJobRepaired:     &domain.JobRepaired{JobMove: job, Repaired: repaired, More: 1},
 		domain.EventSettingRepaired: &domain.SettingRepaired{Kind: domain.HoldCollection, Name: "Maps_1", Repaired: repaired, More: 1},
-		domain.EventSettingRestored: &domain.SettingRestored{Kind: domain.HoldAudit, Name: domain.AuditMaintenance, What: domain.RestoredZooKeeper, Epoch: 2, Events: 99},
+		domain.EventSettingRestored: &domain.SettingRestored{Kind: domain.SettingAudit, Name: domain.AuditMaintenance, What: domain.RestoredZooKeeper, Epoch: 2, Events: 99},
 	}
 }
 

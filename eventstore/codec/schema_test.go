@@ -61,7 +61,7 @@ func generateSchema(def domain.EventDef) (*jsonschema.Schema, error) {
 }
 
 // settingSchema makes the schema of setting.changed for one kind of settings.
-func settingSchema(k domain.SettingKind) (*jsonschema.Schema, error) {
+func settingSchema(k domain.SettingDescription) (*jsonschema.Schema, error) {
 	def, _ := domain.Lookup(domain.EventSettingChanged)
 	s, err := generateSchema(def)
 	if err != nil {
@@ -85,7 +85,7 @@ func settingSchema(k domain.SettingKind) (*jsonschema.Schema, error) {
 }
 
 // settingPath is the file of a kind's schema.
-func settingPath(k domain.SettingKind) string {
+func settingPath(k domain.SettingDescription) string {
 	return filepath.Join(docs, "schemas", "settings", "setting.changed."+string(k.Kind)+".v1.schema.json")
 }
 
@@ -222,7 +222,7 @@ func TestSchemas(t *testing.T) {
 // agrees with it.
 func TestSettingSchemas(t *testing.T) {
 	t.Parallel()
-	generation := map[domain.HoldKind]int{domain.HoldCollection: 3, domain.HoldQueue: 3, domain.SettingTimeouts: 4,
+	generation := map[domain.SettingKind]int{domain.HoldCollection: 3, domain.HoldQueue: 3, domain.SettingTimeouts: 4,
 		domain.SettingDepositQueue: 6, domain.SettingUserLimit: 7, domain.SettingProcessor: 8, domain.SettingProfile: 11, domain.SettingDataset: 13, domain.SettingDiscovery: 14}
 	for _, k := range domain.SettingKinds {
 		s, err := settingSchema(k)

@@ -34,7 +34,7 @@ func (s *Store) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[dom
 }
 
 // Setting implements eventstore.Live.
-func (s *Store) Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.Loaded[domain.Setting], error) {
+func (s *Store) Setting(ctx context.Context, kind domain.SettingKind, name string) (eventstore.Loaded[domain.Setting], error) {
 	at := eventstore.Loaded[domain.Setting]{State: domain.Setting{Kind: kind, Name: name}}
 	if err := domain.CheckHoldName(kind, name); err != nil {
 		return at, &domain.Refused{Aggregate: at.State.Aggregate(), Code: domain.CodeBadName, Message: err.Error()}

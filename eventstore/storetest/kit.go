@@ -69,7 +69,7 @@ func (k *Kit) DoJob(id domain.JobID, cmd domain.JobCommand, o eventstore.Meta) e
 }
 
 // Hold sets a hold or pause, with by "" it releases it.
-func (k *Kit) Hold(kind domain.HoldKind, name, by string) {
+func (k *Kit) Hold(kind domain.SettingKind, name, by string) {
 	k.Helper()
 	var hold *domain.Hold
 	if by != "" {

@@ -51,7 +51,7 @@ func testUnknown(t *testing.T, env Env) {
 	if err != nil || at.State.Version != 0 || at.Token != 0 || at.State.Hold != nil || at.State.Name != "never-set" {
 		t.Errorf("a setting that was never set: %+v, %v", at, err)
 	}
-	at, err = k.Store.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
+	at, err = k.Store.Setting(ctx, domain.SettingAudit, domain.AuditMaintenance)
 	if err != nil || at.State != domain.Audit(0) || at.Token != 0 {
 		t.Errorf("maintenance that never was: %+v, %v", at, err)
 	}

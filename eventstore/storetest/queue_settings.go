@@ -13,7 +13,7 @@ import (
 )
 
 // SetQueue sets the value of a setting of a deposit queue.
-func (k *Kit) SetQueue(kind domain.HoldKind, name string, to domain.SettingValue) {
+func (k *Kit) SetQueue(kind domain.SettingKind, name string, to domain.SettingValue) {
 	k.Helper()
 	must[eventstore.Result[domain.Setting]](k)(k.Handler.QueueSetting(k.Context(), kind, name, func(domain.SettingValue) domain.SettingValue { return to }, "a test", Operator()))
 }
@@ -55,7 +55,7 @@ func testQueueSettings(t *testing.T, env Env) {
 	three, none := 3, 0
 	versions := map[eventstore.Token]bool{first.Version: true}
 	for _, c := range []struct {
-		kind domain.HoldKind
+		kind domain.SettingKind
 		name string
 		to   domain.SettingValue
 		is   func(eventstore.QueueSettings) bool

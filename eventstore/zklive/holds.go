@@ -90,7 +90,7 @@ func (h *holds) load(ctx context.Context) (known *eventstore.Holds, first sessio
 		return nil, first, err
 	}
 	out := &eventstore.Holds{Version: int64(first.Stat.Version), Collections: map[string]domain.Hold{}, Queues: map[string]domain.Hold{}}
-	for kind, into := range map[domain.HoldKind]map[string]domain.Hold{domain.HoldCollection: out.Collections, domain.HoldQueue: out.Queues} {
+	for kind, into := range map[domain.SettingKind]map[string]domain.Hold{domain.HoldCollection: out.Collections, domain.HoldQueue: out.Queues} {
 		all, err := conn.Children(ctx, root.Holds(kind))
 		if err != nil {
 			return nil, first, err
@@ -114,7 +114,7 @@ func (h *holds) load(ctx context.Context) (known *eventstore.Holds, first sessio
 // alarm counts the holds that cannot be read among what is unreadable, and logs each
 // when it is first seen.
 func (h *holds) alarm(now *eventstore.Holds) {
-	for kind, all := range map[domain.HoldKind]map[string]domain.Hold{domain.HoldCollection: now.Collections, domain.HoldQueue: now.Queues} {
+	for kind, all := range map[domain.SettingKind]map[string]domain.Hold{domain.HoldCollection: now.Collections, domain.HoldQueue: now.Queues} {
 		for name, hold := range all {
 			a := domain.SettingAggregate(kind, name)
 			if hold.By == domain.ByUnknown && !h.unread.has(a) {

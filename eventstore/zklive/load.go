@@ -156,7 +156,7 @@ func (r *reader) incompleteJob(ctx context.Context, at *eventstore.Loaded[domain
 }
 
 // Setting implements eventstore.Live.
-func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string) (at eventstore.Loaded[domain.Setting], err error) {
+func (r *reader) Setting(ctx context.Context, kind domain.SettingKind, name string) (at eventstore.Loaded[domain.Setting], err error) {
 	at.State = domain.Setting{Kind: kind, Name: name}
 	a := at.State.Aggregate()
 	if err := domain.CheckHoldName(kind, name); err != nil {
@@ -180,7 +180,7 @@ func (r *reader) Setting(ctx context.Context, kind domain.HoldKind, name string)
 }
 
 // value reads the value of a setting, nothing = it has none.
-func (r *reader) value(ctx context.Context, kind domain.HoldKind, name string) (v domain.SettingValue, newer bool, err error) {
+func (r *reader) value(ctx context.Context, kind domain.SettingKind, name string) (v domain.SettingValue, newer bool, err error) {
 	path := r.root.SettingValue(kind, name)
 	if path == "" { // a history without a value, as that of maintenance
 		return v, false, nil

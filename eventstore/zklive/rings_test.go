@@ -78,7 +78,7 @@ func TestGrabOfASlowProcess(t *testing.T) {
 	const faster = 15
 	w := newEnv(t)
 	k, other := storetest.NewRingKit(t, w.store), storetest.NewRingKit(t, w.open(t, zklive.Config{}))
-	set := func(kind domain.HoldKind, name string, to domain.SettingValue) {
+	set := func(kind domain.SettingKind, name string, to domain.SettingValue) {
 		if _, err := k.Handler.QueueSetting(t.Context(), kind, name, func(domain.SettingValue) domain.SettingValue { return to }, "a test", storetest.Operator()); err != nil {
 			t.Fatal(err)
 		}

@@ -29,12 +29,12 @@ func (c *Changed) add(format string, args ...any) {
 }
 
 // closed is what messages call a hold of each kind.
-var closed = map[domain.HoldKind]string{domain.HoldCollection: "on hold", domain.HoldQueue: "paused"}
+var closed = map[domain.SettingKind]string{domain.HoldCollection: "on hold", domain.HoldQueue: "paused"}
 
 // holdChange is the setting or the release of a hold or pause.
 type holdChange struct {
 	verb string // in messages
-	kind domain.HoldKind
+	kind domain.SettingKind
 	name string
 	hold *domain.Hold // to set, nil = release
 	why  string

@@ -56,7 +56,7 @@ var (
 	settings = kind[domain.Setting]{"setting",
 		func(a domain.Aggregate) domain.Setting {
 			kind, name, _ := strings.Cut(a.ID, ":")
-			return domain.Setting{Kind: domain.HoldKind(kind), Name: name}
+			return domain.Setting{Kind: domain.SettingKind(kind), Name: name}
 		}, domain.EvolveSetting,
 		func(s domain.Setting) key { return key{s.Aggregate(), "", s.Version} }}
 )

@@ -195,7 +195,7 @@ func (r repairer) ready(ctx context.Context, out *Outcome, found []Finding, o *e
 func (r repairer) strays(ctx context.Context, found []Finding) (out Outcome, err error) {
 	a := domain.Audit(0).Aggregate()
 	out.Subject, out.Repaired = a.String(), found
-	at, err := r.h.Live.Setting(ctx, domain.HoldAudit, domain.AuditMaintenance)
+	at, err := r.h.Live.Setting(ctx, domain.SettingAudit, domain.AuditMaintenance)
 	if err != nil {
 		return out, err
 	}

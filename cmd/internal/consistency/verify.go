@@ -39,7 +39,7 @@ type IDs interface {
 type State interface {
 	Batch(ctx context.Context, id domain.BatchID) (eventstore.Loaded[domain.Batch], error)
 	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
-	Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.Loaded[domain.Setting], error)
+	Setting(ctx context.Context, kind domain.SettingKind, name string) (eventstore.Loaded[domain.Setting], error)
 	Depth(ctx context.Context) (eventstore.OutboxDepth, error)
 	Shards() int
 	Mark(ctx context.Context, shard int) (eventstore.Mark, error)

@@ -274,7 +274,7 @@ func (c *installation) unserved(o eventstore.Overview) (list []prometheus.Metric
 
 func (c *installation) holds(ctx context.Context) (list []prometheus.Metric, err error) {
 	now, err := c.Holds(ctx)
-	for kind, all := range map[domain.HoldKind]map[string]domain.Hold{domain.HoldCollection: now.Collections, domain.HoldQueue: now.Queues} {
+	for kind, all := range map[domain.SettingKind]map[string]domain.Hold{domain.HoldCollection: now.Collections, domain.HoldQueue: now.Queues} {
 		age := 0.0
 		for _, h := range all {
 			age = max(age, time.Since(h.When.Time).Seconds())

@@ -31,7 +31,7 @@ import (
 
 // Settings reads a setting as it is now; [eventstore.Live] is one.
 type Settings interface {
-	Setting(ctx context.Context, kind domain.HoldKind, name string) (eventstore.Loaded[domain.Setting], error)
+	Setting(ctx context.Context, kind domain.SettingKind, name string) (eventstore.Loaded[domain.Setting], error)
 }
 
 // Poller polls open directories. All fields are required.

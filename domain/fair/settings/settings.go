@@ -29,7 +29,7 @@ func New() Values {
 }
 
 // Set sets a value of a setting of the queue, whose name it splits.
-func (v *Values) Set(kind domain.HoldKind, name string, value domain.SettingValue) {
+func (v *Values) Set(kind domain.SettingKind, name string, value domain.SettingValue) {
 	_, of, err := domain.SplitQueueName(kind, name)
 	switch {
 	case err != nil:
@@ -44,7 +44,7 @@ func (v *Values) Set(kind domain.HoldKind, name string, value domain.SettingValu
 
 // Check returns every fault of the values of a queue.
 func (v Values) Check(queue string) error {
-	check := func(kind domain.HoldKind, name string, value domain.SettingValue) error {
+	check := func(kind domain.SettingKind, name string, value domain.SettingValue) error {
 		if _, err := domain.NormaliseSetting(kind, name, value); err != nil {
 			return fmt.Errorf("the deposit queue %s: %w", queue, err)
 		}

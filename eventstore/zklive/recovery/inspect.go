@@ -206,7 +206,7 @@ func (x *Inspector) InspectSetting(ctx context.Context, a domain.Aggregate) (eve
 	version := x.root.SettingVersion(a)
 	return x.readStable(ctx, a, func(ctx context.Context, in *inspection) error {
 		also := []string{x.root.Name(version)}
-		if value := x.root.SettingValue(domain.HoldKind(kind), name); value != "" {
+		if value := x.root.SettingValue(domain.SettingKind(kind), name); value != "" {
 			also = append(also, x.root.Name(value))
 		}
 		if err := in.readNodes(ctx, also); err != nil {

@@ -248,12 +248,12 @@ func (v *surveyor) settings(ctx context.Context) error {
 	} else {
 		err = cmp.Or(err, there)
 	}
-	for _, kind := range []domain.HoldKind{domain.HoldCollection, domain.HoldQueue} {
+	for _, kind := range []domain.SettingKind{domain.HoldCollection, domain.HoldQueue} {
 		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Holds(kind)), func(name, _ string) bool {
 			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
 		}))
 	}
-	for _, kind := range []domain.HoldKind{domain.SettingProfile, domain.SettingDataset, domain.SettingDiscovery} {
+	for _, kind := range []domain.SettingKind{domain.SettingProfile, domain.SettingDataset, domain.SettingDiscovery} {
 		err = cmp.Or(err, v.each(ctx, v.root.Name(v.root.Directory(kind)), func(name, _ string) bool {
 			return domain.CheckHoldName(kind, name) == nil && add(domain.SettingAggregate(kind, name))
 		}))

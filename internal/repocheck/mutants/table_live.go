@@ -231,7 +231,7 @@ var commits = []Mutant{{
 	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
 }, {
 	Name: "processors among the settings of a deposit queue", Why: "a grab goes by criteria that were changed since",
-	At: "domain (HoldKind).OfQueue", Do: []Op{Never("SettingProcessor")},
+	At: "domain (SettingKind).OfQueue", Do: []Op{Never("SettingProcessor")},
 	Package: "eventstore/zklive/internal/layout", Test: "TestOtherOperations",
 }, {
 	Name: "a setting of a deposit queue that cannot be read", Why: "deposits are grabbed by half a configuration",

@@ -64,7 +64,7 @@ func (f *Fold) setting(r domain.Recorded) error {
 
 // SettingOf returns the setting of a row.
 func SettingOf(row pgdb.AccessionSetting) domain.Setting {
-	s := domain.Setting{Kind: domain.HoldKind(row.Kind), Name: row.Name, Version: row.Version}
+	s := domain.Setting{Kind: domain.SettingKind(row.Kind), Name: row.Name, Version: row.Version}
 	if row.HeldBy != nil {
 		s.Hold = &domain.Hold{By: *row.HeldBy, When: timeOf(row.HeldWhen), Why: value(row.HeldWhy)}
 	}

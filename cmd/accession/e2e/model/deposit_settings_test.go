@@ -12,7 +12,7 @@ import (
 )
 
 // tune changes a setting of the deposit queue, unless it is so already.
-func (d *deposits) tune(kind domain.HoldKind, name string, to domain.SettingValue) {
+func (d *deposits) tune(kind domain.SettingKind, name string, to domain.SettingValue) {
 	key := string(kind) + "/" + name
 	if cmp.Equal(d.values[key], to) {
 		return

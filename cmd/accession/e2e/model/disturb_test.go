@@ -22,7 +22,7 @@ func (r *run) pause() {
 	r.set(domain.HoldQueue, r.want.Paused, oneOf(r, "queue", []string{"pending", "downloading", domain.QueueIngest}))
 }
 
-func (r *run) set(kind domain.HoldKind, of map[string]bool, name string) {
+func (r *run) set(kind domain.SettingKind, of map[string]bool, name string) {
 	n, p := r.process()
 	on := of[name] != r.sane() // most often the other way
 	if on && r.dice("late", 4) > 0 {

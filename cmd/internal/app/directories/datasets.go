@@ -146,7 +146,7 @@ func CollectionOfDiscovery(ctx context.Context, a *app.App, discovery string) (n
 }
 
 // inTables returns what is set of a kind.
-func inTables(ctx context.Context, a *app.App, kind domain.HoldKind) ([]query.Setting, error) {
+func inTables(ctx context.Context, a *app.App, kind domain.SettingKind) ([]query.Setting, error) {
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func inTables(ctx context.Context, a *app.App, kind domain.HoldKind) ([]query.Se
 }
 
 // setting reads a setting that is set; the error is of kind NotFound if it is not.
-func setting(ctx context.Context, a *app.App, kind domain.HoldKind, name string) (s domain.Setting, err error) {
+func setting(ctx context.Context, a *app.App, kind domain.SettingKind, name string) (s domain.Setting, err error) {
 	if err := domain.CheckHoldName(kind, name); err != nil {
 		return s, &app.Error{Kind: app.Invalid, Err: err}
 	}
@@ -165,7 +165,7 @@ func setting(ctx context.Context, a *app.App, kind domain.HoldKind, name string)
 	}
 	is, err := handler.Live.Setting(ctx, kind, name)
 	if err == nil && is.State.Value() == nil {
-		noun := map[domain.HoldKind]string{domain.SettingDataset: "dataset", domain.SettingDiscovery: "discover"}[kind]
+		noun := map[domain.SettingKind]string{domain.SettingDataset: "dataset", domain.SettingDiscovery: "discover"}[kind]
 		return s, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no %s %s", kind, name), Hint: "`accession " + noun + " ls` lists them"}
 	}
 	return is.State, err
@@ -177,7 +177,7 @@ func isMissing(err error) bool {
 }
 
 // shownSetting is setting with who said so, when and why, as the log knows.
-func shownSetting(ctx context.Context, a *app.App, kind domain.HoldKind, name string) (s query.Setting, err error) {
+func shownSetting(ctx context.Context, a *app.App, kind domain.SettingKind, name string) (s query.Setting, err error) {
 	if s.Setting, err = setting(ctx, a, kind, name); err != nil {
 		return s, err
 	}
@@ -187,7 +187,7 @@ func shownSetting(ctx context.Context, a *app.App, kind domain.HoldKind, name st
 }
 
 // reasoned returns an error if no reason is given for a change.
-func reasoned(kind domain.HoldKind, why string) error {
+func reasoned(kind domain.SettingKind, why string) error {
 	if strings.TrimSpace(why) == "" {
 		return &app.Error{Kind: app.Invalid, Err: fmt.Errorf("a change of a %s needs a reason", kind), Hint: "say why with --reason; it stays in the history"}
 	}
@@ -195,7 +195,7 @@ func reasoned(kind domain.HoldKind, why string) error {
 }
 
 // change sets a setting as a whole; an empty value removes it.
-func change(ctx context.Context, a *app.App, kind domain.HoldKind, name, why string, to domain.SettingValue, effects ...string) (c app.Changed, err error) {
+func change(ctx context.Context, a *app.App, kind domain.SettingKind, name, why string, to domain.SettingValue, effects ...string) (c app.Changed, err error) {
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return c, err

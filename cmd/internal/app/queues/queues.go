@@ -32,7 +32,7 @@ func Named(name string) ([]string, error) {
 type Edit = func(domain.SettingValue) domain.SettingValue
 
 // change changes a setting of a deposit queue.
-func change(ctx context.Context, a *app.App, kind domain.HoldKind, name string, edit Edit, why, effect string) (c app.Changed, err error) {
+func change(ctx context.Context, a *app.App, kind domain.SettingKind, name string, edit Edit, why, effect string) (c app.Changed, err error) {
 	defer app.Explained(&err, "set "+string(kind)+" "+name)
 	if err := reasoned(why); err != nil {
 		return c, err

@@ -60,7 +60,7 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 	}
 	s.Parked = parked(ctx, a, queue)
 	history := histories{ctx: ctx, app: a, known: map[domain.Aggregate][]domain.Recorded{}}
-	of := func(name, value string, in func(fairsettings.Values) bool, kind domain.HoldKind, setting string, is func(*domain.SettingValue) string) {
+	of := func(name, value string, in func(fairsettings.Values) bool, kind domain.SettingKind, setting string, is func(*domain.SettingValue) string) {
 		v := Value{Queue: queue, Name: name, Value: value, Source: SourceBuiltIn}
 		switch {
 		case in(now.Set):
@@ -137,7 +137,7 @@ func parked(ctx context.Context, a *app.App, queue string) *int64 {
 }
 
 // limits adds the limits of users.
-func limits(queue string, now eventstore.QueueSettings, of func(string, string, func(fairsettings.Values) bool, domain.HoldKind, string, func(*domain.SettingValue) string)) {
+func limits(queue string, now eventstore.QueueSettings, of func(string, string, func(fairsettings.Values) bool, domain.SettingKind, string, func(*domain.SettingValue) string)) {
 	for _, one := range []struct {
 		name    string
 		numbers map[string]int

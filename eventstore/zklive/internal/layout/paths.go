@@ -225,7 +225,7 @@ func (r Root) Restoring() string { return r.At("/config/restoring") }
 func (r Root) RestoringLog() string { return r.At("/config/restoring-log") }
 
 // Holds returns the path of the directory of one kind of hold.
-func (r Root) Holds(k domain.HoldKind) string {
+func (r Root) Holds(k domain.SettingKind) string {
 	if k == domain.HoldQueue {
 		return r.At("/locks/queue")
 	}
@@ -233,7 +233,7 @@ func (r Root) Holds(k domain.HoldKind) string {
 }
 
 // Hold returns the path of a hold or a pause.
-func (r Root) Hold(k domain.HoldKind, name string) string { return r.Holds(k) + "/" + name }
+func (r Root) Hold(k domain.SettingKind, name string) string { return r.Holds(k) + "/" + name }
 
 // Timeouts returns the path of the timeouts of attempts at files, a domain.Timeouts.
 func (r Root) Timeouts() string { return r.At("/config/timeouts") }
@@ -243,7 +243,7 @@ func (r Root) Timeouts() string { return r.At("/config/timeouts") }
 func (r Root) Profiles() string { return r.Directory(domain.SettingProfile) }
 
 // Directory returns the path of the directory of the settings of a kind that has one of its own.
-func (r Root) Directory(k domain.HoldKind) string {
+func (r Root) Directory(k domain.SettingKind) string {
 	switch k {
 	case domain.SettingDataset:
 		return r.At("/config/datasets")
@@ -254,7 +254,7 @@ func (r Root) Directory(k domain.HoldKind) string {
 }
 
 // SettingValue returns the path of the value of a setting, "" = its kind has none.
-func (r Root) SettingValue(k domain.HoldKind, name string) string {
+func (r Root) SettingValue(k domain.SettingKind, name string) string {
 	switch {
 	case k.Stops():
 		return r.Hold(k, name)

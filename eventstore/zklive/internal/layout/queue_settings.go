@@ -66,7 +66,7 @@ func QueueSetting(queue, dir, node string) (a domain.Aggregate, ok bool) {
 
 // queueSettingValue returns the path of the value of a setting of a deposit queue, "" = no
 // setting has this name.
-func (r Root) queueSettingValue(kind domain.HoldKind, name string) string {
+func (r Root) queueSettingValue(kind domain.SettingKind, name string) string {
 	queue, of, err := domain.SplitQueueName(kind, name)
 	switch {
 	case err != nil:
@@ -92,7 +92,7 @@ func (r Root) touchQueue(ops *Ops, s domain.Setting) {
 // cannot be read is an error: what fell back to a configuration would end attempts that
 // others let run, or serve users that are not to be served. newer says that the value has fields
 // that this program does not know: what it knows of it counts.
-func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created time.Time) (v domain.SettingValue, newer bool, err error) {
+func (r Root) ValueOf(kind domain.SettingKind, name string, data []byte, created time.Time) (v domain.SettingValue, newer bool, err error) {
 	var check error
 	switch kind {
 	case domain.SettingTimeouts:
@@ -131,7 +131,7 @@ func (r Root) ValueOf(kind domain.HoldKind, name string, data []byte, created ti
 
 // isUnset reports whether nothing is set in the value of a setting of a deposit queue that this
 // program knows.
-func isUnset(kind domain.HoldKind, name string, v domain.SettingValue) bool {
+func isUnset(kind domain.SettingKind, name string, v domain.SettingValue) bool {
 	_, user, err := domain.SplitQueueName(kind, name)
 	return err == nil && (v.DepositQueue != nil && reflect.DeepEqual(*v.DepositQueue, domain.DepositQueue{}) ||
 		v.UserLimit != nil && *v.UserLimit == domain.UserLimit{User: user})

@@ -20,7 +20,7 @@ func TestQueueSettingPaths(t *testing.T) {
 	t.Parallel()
 	root := layout.Root("/acc")
 	for _, c := range []struct {
-		kind domain.HoldKind
+		kind domain.SettingKind
 		name string
 		want string
 	}{
@@ -95,7 +95,7 @@ func TestValuesOfNewerPrograms(t *testing.T) {
 	t.Parallel()
 	root, three := layout.Root(""), 3
 	for _, c := range []struct {
-		kind       domain.HoldKind
+		kind       domain.SettingKind
 		name, data string
 		want       domain.SettingValue
 		broken     bool

@@ -255,8 +255,8 @@ func TestOtherOperations(t *testing.T) {
 	timed := func(version, seconds int64) domain.Setting {
 		return domain.Setting{Kind: domain.SettingTimeouts, Name: domain.TimeoutsFiles, Version: version, SettingValue: domain.SettingValue{Timeouts: &domain.Timeouts{DownloadSeconds: seconds}}}
 	}
-	ofQueue := func(kind domain.HoldKind, name string, version int64) domain.Setting {
-		v := map[domain.HoldKind]domain.SettingValue{
+	ofQueue := func(kind domain.SettingKind, name string, version int64) domain.Setting {
+		v := map[domain.SettingKind]domain.SettingValue{
 			domain.SettingDepositQueue: {DepositQueue: &domain.DepositQueue{Suspended: true}},
 			domain.SettingUserLimit:    {UserLimit: &domain.UserLimit{User: "a.b"}},
 			domain.SettingProcessor:    {Processor: &domain.Processor{Queue: "metadata"}}}[kind]
@@ -338,7 +338,7 @@ func TestOtherOperations(t *testing.T) {
 			delete /config/profiles/maps
 			set /config/versions/profile:maps @7
 			set /config/profiles`, nil},
-		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.HoldAudit, Name: "a", Version: 1}), layout.Inputs{}), `
+		"audit": {one(setting(domain.Setting{}, domain.Setting{Kind: domain.SettingAudit, Name: "a", Version: 1}), layout.Inputs{}), `
 			create /config/versions/audit:a`, nil},
 		"claim of a job": {root.ClaimJob(claim, loaded, batchToken, holds), `
 			check /workers/w
