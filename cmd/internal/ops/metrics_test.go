@@ -48,7 +48,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 	m.Appended([]eventstore.Append{
 		fileEvent(domain.EventFileDownloadStarted, &domain.FileStarted{FileMove: domain.FileMove{From: "DOWNLOADING_FAILED", To: "DOWNLOADING", DownloadAttempts: 2}}),
 		fileEvent(domain.EventFileDownloaded, &domain.FileFetched{FileMove: domain.FileMove{From: "DOWNLOADING", To: "DOWNLOADED", Size: 1000}}),
-		fileEvent(domain.EventFileProcessed, &domain.FileDone{FileMove: domain.FileMove{From: "PROCESSING", To: "PROCESSED"}, Output: &domain.FileOutput{Size: 900}}),
+		fileEvent(domain.EventFileProcessed, &domain.FileDone{FileMove: domain.FileMove{From: "PROCESSING", To: "PROCESSED"}, Output: &domain.FileOutput{Key: "objects/a/data", Size: 900}}),
+		fileEvent(domain.EventFileProcessed, &domain.FileDone{FileMove: domain.FileMove{From: "PROCESSING", To: "PROCESSED"}, Output: &domain.FileOutput{Key: "eid0000000042", Size: 70}}),
 	}, time.Millisecond, nil)
 	m.Appended([]eventstore.Append{{Event: domain.Recorded{Event: domain.Event{Aggregate: domain.JobID("jid0000000001").Aggregate(), Data: &domain.JobMoved{}}}}}, 0, eventstore.ErrUnknown)
 	m.Restarted("relay")
@@ -91,7 +92,7 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_retries_total{of="job"} 1`,
 		`accession_log_appends_total{outcome="done",writer="files"} 1`,
 		`accession_log_appends_total{outcome="unknown",writer="relay"} 1`,
-		`accession_log_append_events_sum{writer="files"} 3`,
+		`accession_log_append_events_sum{writer="files"} 4`,
 		`accession_role_restarts_total{role="relay"} 1`,
 		`accession_queue_jobs{state="pending"} 7`,
 		`accession_live_batches 2`,

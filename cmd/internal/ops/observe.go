@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -142,7 +143,11 @@ func (m *Metrics) file(r domain.Recorded) {
 	case domain.EventFileDownloaded:
 		m.fetchedBytes.Add(float64(move.Size))
 	case domain.EventFileProcessed:
-		if d, ok := r.Data.(*domain.FileDone); ok && d.Output != nil {
+		d, ok := r.Data.(*domain.FileDone)
+		if !ok || d.Output == nil {
+			return
+		}
+		if _, err := compute.ParseID(d.Output.Key); err != nil { // else the result is that of an entry, in a table
 			m.storedBytes.Add(float64(d.Output.Size))
 		}
 	}
