@@ -148,7 +148,7 @@ func TestProfilesAreSet(t *testing.T) {
 	in.editProfile("collection: elsewhere", "collection: test")
 	in.says(0, words("profile rm test --reason enough"), "uses the file test.yaml of its profiles_dir again")
 	in.says(0, words("profile show test"), "file test.yaml")
-	in.says(3, words("profile rm test --reason enough"), "set so already")
+	in.says(3, words("profile rm test --reason enough"), "profile test is not set")
 	in.says(0, words("profile rm films --reason enough"), "films is none now", "jobs of its deposits wait")
 	deposit(http.StatusForbidden)
 	if a := d.ask(admin, http.MethodPost, "/v1/submissions", `{"profile":"films","url":"http://127.0.0.1:1/a","type":"file"}`); a.status != http.StatusNotFound || a.Code != string(app.NotFound) {

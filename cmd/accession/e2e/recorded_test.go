@@ -18,7 +18,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/storetest"
 )
 
 var recordAs = flag.String("record", "", "keep the history of TestHistoryOfEverything under this name, for TestRecordedHistories")
@@ -111,6 +114,7 @@ func TestHistoryOfEverything(t *testing.T) {
 		t.Errorf("%+v", v.BatchSummary)
 	}
 	in.asksInTurn()
+	in.worksOnGroups()
 	in.agree()
 
 	kinds := map[domain.EventType]int{}
@@ -264,4 +268,34 @@ func (in *installation) record(file string) {
 		}{seq, m.Time.UTC(), strings.TrimPrefix(m.Subject, in.cfg.NATSPrefix+"."), m.Header, m.Data}))
 	}
 	must(errors.Join(z.Close(), f.Close()))
+}
+
+// worksOnGroups does what belongs to no deposit: slots of a dataset open and end, and entries
+// of the compute queue are worked on.
+func (in *installation) worksOnGroups() {
+	in.t.Helper()
+	in.says(0, words("dataset add nights --profile test --reason images"))
+	for _, group := range []string{"20261119", "20261120"} {
+		in.says(0, words("slot add nights "+group+" --from 2126-01-01T00:00Z --to 2126-01-02T00:00Z"), "PENDING")
+	}
+	in.says(0, words("slot close nights 20261119 --reason clouds"), "MISSED")
+	in.says(0, words("slot open nights 20261120 --reason early"), "ACTIVE")
+	in.says(0, words("slot close nights 20261120 --reason complete"), "DONE")
+
+	h, err := in.wired.Handler(in.ctx())
+	in.must(err)
+	worker := storetest.Under(nil, false)
+	for i, end := range []compute.Command{compute.Complete{}, compute.Fail{Reason: storetest.Broken()}, compute.Return{Reason: storetest.Broken()}} {
+		asked := entry.Work{Dataset: "nights", Priority: entry.DefaultPriority, Key: fmt.Sprint("work ", i)}
+		_, err := h.RequestEntry(in.ctx(), compute.Request{Work: asked, Request: entry.Request{Submitter: "ana", Inputs: []string{"http://files.test/a"}}}, storetest.Operator())
+		in.must(err)
+		taken, err := h.TakeEntry(in.ctx(), compute.Wants{}, worker)
+		in.must(err)
+		ended, err := h.EndEntry(in.ctx(), taken, end, worker)
+		in.must(err)
+		if ended.State.State == entry.Failed {
+			_, err := h.Entry(in.ctx(), ended.State.ID, compute.Purge{}, storetest.Operator())
+			in.must(err)
+		}
+	}
 }
