@@ -417,7 +417,7 @@ type AccessionFile struct {
 	Fence int64 `json:"fence"`
 	// Worker that makes the attempt under way; empty = none is.
 	Worker string `json:"worker"`
-	// Where its result lies in the object store; null = no result, or the file itself is it.
+	// Where its result is: a key of the object store, or the id of an entry of the compute queue, whose result is in record.compute_result; null = no result, or the file itself is it.
 	OutputKey *string `json:"output_key"`
 	// SHA-256 of the result, in hex.
 	OutputSha256 *string `json:"output_sha256"`
