@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,8 @@ func TestCompletion(t *testing.T) {
 		"batch ls --state update":                         "update-reporting",
 		"file ls --state A":                               "ABANDONED",
 		"query ls --state an":                             "answered",
+		"slot ls --state AC":                              "ACTIVE",
+		"compute ls --state SU":                           "SUCCESSFUL",
 		"submit --profile d":                              "demo",
 		"batch ls --profile ref":                          "reference",
 		"profile show d":                                  "demo",
@@ -41,5 +44,34 @@ func TestCompletion(t *testing.T) {
 				t.Errorf("%d %q, want %q: %s", code, got, want, errs)
 			}
 		})
+	}
+}
+
+// TestArgumentsAreCompleted: what is listed somewhere is offered wherever it is an argument;
+// of the others the reason is here.
+func TestArgumentsAreCompleted(t *testing.T) {
+	t.Parallel()
+	const fresh, local = "it is new", "shells complete names of files"
+	others := map[string]string{
+		"user add NAME": fresh, "dataset add NAME": fresh,
+		"submit PAYLOAD": local, "query submit FILE": local, "query answer FILE": local, "profile check [DIRECTORY|FILE]": local,
+		"discover look URL": "any URL", "discover add URL": "any URL", "poison show SEQ": "events that cannot be used are few", "poison retry [KIND/ID]": "events that cannot be used are few",
+		"stack exec [flags] -- COMMAND [ARGUMENT]…": "a command of the machine", "schema [COMMAND]": "help lists them",
+		"bulk begin KIND COMMAND": "the error lists them",
+	}
+	upper := regexp.MustCompile(`^\[?[A-Z]{2,}|^\[flags\]`)
+	for _, c := range all((&program{}).root())[1:] {
+		_, args, _ := strings.Cut(c.Use, " ")
+		name := strings.TrimPrefix(c.Parent().CommandPath()+" "+c.Use, "accession ")
+		if !c.Runnable() || !upper.MatchString(args) || c.ValidArgsFunction != nil || len(c.ValidArgs) > 0 {
+			continue
+		}
+		if others[name] == "" {
+			t.Errorf("accession %s completes nothing", name)
+		}
+		delete(others, name)
+	}
+	if len(others) > 0 {
+		t.Errorf("no such command without completion: %v", others)
 	}
 }

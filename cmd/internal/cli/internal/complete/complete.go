@@ -1,6 +1,5 @@
-// Package complete completes command lines in shells: states, profiles, collections and
-// queues, and the ids of batches, jobs, files and queries, newest first where they have an
-// order.
+// Package complete completes command lines in shells: states, roles, queues, and the ids or
+// names of all that is listed, newest first where it has an order.
 package complete
 
 import (
@@ -12,13 +11,18 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/domain/slot"
 )
 
 // most is how many ids are offered.
@@ -38,7 +42,7 @@ func Add(root *cobra.Command, over Over) {
 				_ = c.RegisterFlagCompletionFunc(name, offer.complete(over, nil)) // it is there
 			}
 		}
-		if offer, many := argument(c.Use); offer != nil && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+		if offer, many := argument(c); offer != nil && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
 			c.ValidArgsFunction = offer.complete(over, func(args []string) bool { return many || len(args) == 0 })
 		}
 	}
@@ -69,7 +73,7 @@ func (o offer) complete(over Over, more func(args []string) bool) cobra.Completi
 
 // flagsOf returns what the flags of a command take.
 func flagsOf(c *cobra.Command) map[string]offer {
-	all := map[string]offer{"profile": profiles, "collection": collections, "batch": batches, "job": jobs}
+	all := map[string]offer{"profile": profiles, "collection": collections, "batch": batches, "job": jobs, "dataset": datasets, "user": users}
 	switch c.Parent().Name() {
 	case "batch":
 		all["state"] = texts(domain.BatchStates)
@@ -79,6 +83,10 @@ func flagsOf(c *cobra.Command) map[string]offer {
 		all["state"] = texts(domain.FileStates)
 	case "query":
 		all["state"] = texts([]asked.State{asked.Received, asked.Parked, asked.Grabbed, asked.Answered, asked.Failed})
+	case "slot":
+		all["state"] = texts(slot.States)
+	case "compute":
+		all["state"] = texts([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})
 	case "drop":
 		all["state"] = texts([]string{drops.Waiting, drops.Refused})
 	case "bulk":
@@ -89,13 +97,22 @@ func flagsOf(c *cobra.Command) map[string]offer {
 	return all
 }
 
-// argument returns what the argument of a command is, by the first word behind its name in
-// its usage, and whether there may be several; nil = something else.
-func argument(use string) (o offer, many bool) {
-	_, rest, _ := strings.Cut(use, " ")
+// arguments are what stands for an argument in the usage of a command.
+var arguments = map[string]offer{"BATCH": batches, "JOB": jobs, "HASH": files, "QUERY": asks, "PROFILE": profiles, "COLLECTION": collections, "QUEUE": queues, "OBJECT": stored,
+	"DATASET": datasets, "ENTRY": work, "DEPOSIT": deposits, "USER": users, "PREFIX": keys, "ID": actions}
+
+// names are what NAME is in the usage of a command, by the command above it.
+var names = map[string]offer{"dataset": datasets, "discover": discoveries, "user": users}
+
+// argument returns what the first argument of a command is, by the word behind its name in
+// its usage, and whether there may be several; nil = something else, or what is new.
+func argument(c *cobra.Command) (o offer, many bool) {
+	_, rest, _ := strings.Cut(c.Use, " ")
 	word, _, _ := strings.Cut(rest, " ")
-	name := strings.TrimSuffix(strings.Trim(word, "[]"), "...")
-	o = map[string]offer{"BATCH": batches, "JOB": jobs, "HASH": files, "QUERY": asks, "PROFILE": profiles, "COLLECTION": collections, "QUEUE": queues, "OBJECT": stored}[name]
+	o = arguments[strings.TrimSuffix(strings.Trim(word, "[]"), "...")]
+	if word == "NAME" && c.Name() != "add" {
+		o = names[c.Parent().Name()]
+	}
 	return o, strings.Contains(word, "...")
 }
 
@@ -131,6 +148,13 @@ var (
 	files       = items("file.ls", &operation.FileList{Page: first}, func(f app.FileRow) string { return f.ID })
 	asks        = items("query.ls", &operation.QueryList{Page: first}, func(q queries.Query) string { return string(q.ID) })
 	stored      = items("object.ls", &operation.ObjectList{Page: first}, func(o objects.Object) string { return o.ID })
+	datasets    = items("dataset.ls", &operation.None{}, func(d directories.Dataset) string { return d.Name })
+	discoveries = items("discover.ls", &operation.DiscoveryLs{}, func(d directories.Discovery) string { return d.Name })
+	work        = items("compute.ls", &operation.EntryList{Page: first}, func(w entries.Work) string { return string(w.ID) })
+	deposits    = items("drop.ls", &operation.DropList{Page: first}, func(s drops.Shown) string { return s.ID })
+	actions     = items("bulk.ls", &operation.BulkList{Page: first}, func(a bulk.Action) string { return a.ID })
+	users       = items("user.ls", &first, func(u people.User) string { return u.ID })
+	keys        = items("key.ls", &operation.KeyList{Page: first}, func(k people.Key) string { return k.ID })
 )
 
 func queues(context.Context, door.Door) (names []string, err error) {
