@@ -149,7 +149,7 @@ func TestFilesAreProcessed(t *testing.T) {
 }
 
 // TestFilesThatFail: an attempt that fails counts, and the next one is another entry; the last
-// one gives the file up, and one after which no other helps too.
+// one ends the file as given up, as does an attempt after which another cannot help.
 func TestFilesThatFail(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
