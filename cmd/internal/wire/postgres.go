@@ -14,6 +14,12 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
+// heldConns is how many connections one process holds for long, each while its holder needs
+// another: the projector's lock, what listens for those who wait for the tables, and the
+// leads of the auditor and of who polls. They come on top of those that the configuration
+// allows, or all would wait for each other.
+const heldConns = 4
+
 // Pool returns the connections to PostgreSQL; tables may be missing.
 func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 	return in.pool.get(ctx, func(ctx context.Context) (*pgxpool.Pool, error) {
@@ -21,7 +27,7 @@ func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 		if err != nil { // the error repeats the URL without its password
 			return nil, failed("open postgres", err, "the setting postgres is a URL such as postgres://USER@HOST/DATABASE")
 		}
-		cfg.MaxConns = int32(in.cfg.PostgresConns)
+		cfg.MaxConns = int32(in.cfg.PostgresConns + heldConns)
 		cfg.ConnConfig.RuntimeParams["application_name"] = "accession " + in.cfg.Instance
 		projections.InUTC(cfg)
 		pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), cfg)
