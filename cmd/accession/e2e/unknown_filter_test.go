@@ -15,11 +15,13 @@ func TestUnknownInAFilter(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "drop_dir="+t.TempDir())
 	in.profileOfRocks("")
-	in.depositFor("test", "fresh", goodServer(t)+"/batch.checkm", domain.TypeBatchManifest)
+	fresh := in.depositFor("test", "fresh", goodServer(t)+"/batch.checkm", domain.TypeBatchManifest)
 	in.says(0, words("batch ls --submitter fresh")) // the tables do not show it yet
 	in.serveInProcess()
 	batch := in.depositFor("test", "ana", goodServer(t)+"/batch.checkm", domain.TypeBatchManifest)
 	in.firstOf(batch, "test")
+	in.rest(fresh)
+	in.must(in.app.CatchUp(in.ctx())) // who is asked waits two seconds at most for the tables
 	in.says(0, words("user add newcomer"))
 	d := in.door()
 	unknown := map[string]string{"batch": "bid0000009999", "job": "jid0000009999", "profile": "sand", "collection": "sand", "submitter": "eve"}

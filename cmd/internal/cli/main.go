@@ -22,6 +22,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	intakecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/intake"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
+	manifestcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/manifests"
 	objectcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/objects"
 	peoplecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/people"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/poison"
@@ -152,7 +153,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		commands  []*cobra.Command
 	}{
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
-		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
+		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), manifestcli.Command(p.manifests()), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Over: p.over, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(), schema.Command(p.Out, p.anywhere),
 			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), directorycli.Dataset(p.directories()), directorycli.Command(p.directories()), slotcli.Command(slotcli.Env{Over: p.over, Show: p.showAs, Group: group}), computecli.Command(computecli.Env{Over: p.over, Show: p.showAs, Group: group, Working: computecli.Working{Run: p.run, Settings: p.settings, Logger: p.logger, Version: Version}}), intakecli.Command(p.intake()), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
@@ -179,6 +180,15 @@ func (p *program) people() peoplecli.Env {
 // objects is what the commands about stored objects have of the program.
 func (p *program) objects() objectcli.Env {
 	return objectcli.Env{Out: p.Out, Screen: p.Terminal, Over: p.over, Group: group, Note: p.note, Show: p.showAs}
+}
+
+// manifests is what the commands about manifests have of the program.
+func (p *program) manifests() manifestcli.Env {
+	return manifestcli.Env{In: p.In, Out: p.Out, Anywhere: p.anywhere, Show: p.showAs, Group: group,
+		Steps: func(ctx context.Context, do func(report func(render.Step)) error) error {
+			_, err := steps(ctx, p, func(render.Step) {}, func(report func(render.Step)) (struct{}, error) { return struct{}{}, do(report) })
+			return err
+		}}
 }
 
 // profiles is what the commands about profiles have of the program.

@@ -22,6 +22,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
+	manifestcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/manifests"
 	profilecli "github.com/accession-ingest/accession/cmd/internal/cli/internal/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/config"
@@ -81,6 +82,8 @@ var outputs = map[string][]reflect.Type{
 	"file history":      {reflect.TypeFor[app.Page[app.FileTransition]]()},
 	"login":             {reflect.TypeFor[login.Signed]()},
 	"logout":            {reflect.TypeFor[login.Signed]()},
+	"manifest check":    {reflect.TypeFor[manifestcli.Checked]()},
+	"manifest make":     {reflect.TypeFor[manifestcli.Made]()},
 	"migrate":           {reflect.TypeFor[tables.Migrated]()},
 	"object export":     {reflect.TypeFor[objects.Exported]()},
 	"poison ls":         {reflect.TypeFor[app.Page[tables.PoisonEvent]]()},

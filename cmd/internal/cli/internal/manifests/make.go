@@ -1,0 +1,158 @@
+package manifests
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/domain/manifest"
+)
+
+// Made is a manifest that was made.
+type Made struct {
+	File  string `json:"file"`
+	Type  string `json:"type"` // of the submission, as submit --type has it
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"` // of the files
+	Known int    `json:"known"` // files whose digests an earlier run had
+}
+
+func (e Env) make() *cobra.Command {
+	var base, out string
+	var each bool
+	c := &cobra.Command{
+		Use:   "make DIRECTORY",
+		Short: "Make a manifest of the files below a directory",
+		Long: `Make a manifest of all files below a directory, with SHA-256, size and time of each: of
+one object, or with --each of a batch in which each file is an object. --base is the URL
+under which the depositor serves the directory; nothing is sent there. With --out an
+interrupted run is continued by the same command: digests that FILE.digests has are not
+computed again while size and time of their files are the same. The standard output gets
+the manifest without --out. A symbolic link or a device is an error.`,
+		Example: "  accession manifest make maps --base https://example.org/maps --out maps.checkm\n  accession manifest make maps --base https://example.org/maps --each > maps.checkm",
+		Args:    cobra.ExactArgs(1),
+	}
+	c.Flags().StringVar(&base, "base", "", "`URL` under which the files are served (required)")
+	c.Flags().StringVar(&out, "out", "", "write the manifest to `FILE`, and keep digests in FILE.digests meanwhile")
+	c.Flags().BoolVar(&each, "each", false, "each file is an object of its own")
+	c.RunE = e.Anywhere(func(ctx context.Context, args []string) error {
+		under, err := parseBase(base)
+		if err != nil {
+			return err
+		}
+		found, err := files(args[0], out, out+digestsSuffix)
+		if err != nil {
+			return &app.Error{Kind: app.Failed, What: "make the manifest", Err: err}
+		}
+		made := Made{File: out, Type: profileOf(each).SubmissionType(), Files: len(found)}
+		if err := e.Steps(ctx, func(report func(render.Step)) error { return digest(ctx, args[0], found, out, &made, report) }); err != nil {
+			return &app.Error{Kind: app.Failed, What: "make the manifest", Err: err, Hint: again(out)}
+		}
+		text, err := manifestOf(found, under, each).Format()
+		if err != nil {
+			return &app.Error{Kind: app.Invalid, What: "make the manifest", Err: err, Hint: "rename the file, and make the manifest again"}
+		}
+		if out == "" {
+			_, err := e.Out.Write(text)
+			return err
+		}
+		if err := put(out, text); err != nil {
+			return &app.Error{Kind: app.Failed, What: "make the manifest", Err: err}
+		}
+		return e.Show(made, made.write)
+	})
+	return c
+}
+
+// again is what to do when digests were not all computed.
+func again(out string) string {
+	if out == "" {
+		return "run the command again; with --out it continues where it ended"
+	}
+	return "run the command again: it continues where it ended"
+}
+
+// parseBase returns the URL of a directory, with a slash at its end.
+func parseBase(base string) (string, error) {
+	if base == "" {
+		return "", fmt.Errorf("--base is missing: give the URL under which the files are served")
+	}
+	if err := manifest.CheckURL(base, false); err != nil {
+		return "", fmt.Errorf("--base: %w", err)
+	}
+	if u, err := url.Parse(base); err != nil || u.RawQuery != "" || u.ForceQuery {
+		return "", fmt.Errorf("--base has a query, behind which no path can stand; give the URL of the directory")
+	}
+	return strings.TrimRight(base, "/") + "/", nil
+}
+
+func profileOf(each bool) manifest.Profile {
+	if each {
+		return manifest.MrtSingleFileBatch
+	}
+	return manifest.MrtIngest
+}
+
+// manifestOf returns the manifest of files that are served below a URL.
+func manifestOf(found []file, under string, each bool) *manifest.Manifest {
+	p := profileOf(each)
+	m := &manifest.Manifest{Version: "0.7", Profile: p, Fields: p.Fields(), Prefixes: []manifest.Prefix{
+		{Name: "mrt:", URI: "http://merritt.cdlib.org/terms#"}, {Name: "nfo:", URI: "http://www.semanticdesktop.org/ontologies/2007/03/22/nfo#"}}}
+	for _, f := range found {
+		m.Rows = append(m.Rows, manifest.Row{FileURL: under + escaped(f.name), HashAlgorithm: manifest.SHA256, HashValue: f.sha256, Size: f.size,
+			FileLastModified: f.modified.UTC().Format(time.RFC3339), FileName: manifest.NormalName(f.name)})
+	}
+	return m
+}
+
+// escaped returns the path of a URL that a name stands for.
+func escaped(name string) string {
+	parts := strings.Split(name, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+// put writes the manifest as a whole, and removes the digests that were kept for it.
+func put(name string, text []byte) error {
+	part, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) //nolint:errcheck // it has its name already
+	_, err = part.Write(text)
+	if err == nil {
+		err = part.Sync()
+	}
+	if bad := part.Close(); err == nil {
+		err = bad
+	}
+	if err == nil {
+		err = os.Chmod(part.Name(), 0o644) //nolint:gosec // it is for others to read
+	}
+	if err == nil {
+		err = os.Rename(part.Name(), name)
+	}
+	if err == nil {
+		err = os.Remove(name + digestsSuffix)
+	}
+	return err
+}
+
+func (m Made) write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %d files, %s", m.File, m.Files, render.Size(m.Bytes))
+	if m.Known > 0 {
+		fmt.Fprintf(w, "; digests of %d were known", m.Known)
+	}
+	fmt.Fprintf(w, "\ndeposit it with: accession submit --profile PROFILE --type %s %s\n", m.Type, m.File)
+}
