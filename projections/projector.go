@@ -316,7 +316,7 @@ func (p *Projector) apply(ctx context.Context, events []readEvent, to tables.Che
 			return fmt.Errorf("make partitions of the event table: %w", err)
 		}
 	}
-	ready, held, err := p.splitHeld(ctx, q, events, row.Held, bad)
+	ready, held, err := p.splitHeld(ctx, q, events, row.HeldCount, bad)
 	if err != nil {
 		return err
 	}
@@ -349,7 +349,7 @@ func (p *Projector) apply(ctx context.Context, events []readEvent, to tables.Che
 		return fmt.Errorf("commit: %w", err)
 	}
 	f.Written(cachedBatches * p.cfg.MaxBatch)
-	row.Held += int64(len(held))
+	row.HeldCount += int64(len(held))
 	p.lastFold, p.checkpointRow = f, row
 	return nil
 }

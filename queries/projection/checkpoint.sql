@@ -37,7 +37,7 @@ update accession.checkpoint set
 where checkpoint.name = @name and checkpoint.seq = @from_seq and checkpoint.epoch = @from_epoch
     and checkpoint.stream = @stream and checkpoint.stream_created = @stream_created
     and checkpoint.meaning = @meaning
-returning (select count(*) from accession.poison_event p where p.name = @name) as held,
+returning (select count(*) from accession.poison_event p where p.name = @name) as held_count,
     checkpoint.tableoid::bigint as generation;
 
 -- name: Notify :exec

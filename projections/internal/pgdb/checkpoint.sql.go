@@ -91,7 +91,7 @@ update accession.checkpoint set
 where checkpoint.name = $6 and checkpoint.seq = $7 and checkpoint.epoch = $8
     and checkpoint.stream = $9 and checkpoint.stream_created = $10
     and checkpoint.meaning = $11
-returning (select count(*) from accession.poison_event p where p.name = $6) as held,
+returning (select count(*) from accession.poison_event p where p.name = $6) as held_count,
     checkpoint.tableoid::bigint as generation
 `
 
@@ -110,7 +110,7 @@ type MoveCheckpointParams struct {
 }
 
 type MoveCheckpointRow struct {
-	Held       int64 `json:"held"`
+	HeldCount  int64 `json:"held_count"`
 	Generation int64 `json:"generation"`
 }
 
@@ -131,7 +131,7 @@ func (q *Queries) MoveCheckpoint(ctx context.Context, arg MoveCheckpointParams) 
 		arg.Meaning,
 	)
 	var i MoveCheckpointRow
-	err := row.Scan(&i.Held, &i.Generation)
+	err := row.Scan(&i.HeldCount, &i.Generation)
 	return i, err
 }
 
