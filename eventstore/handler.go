@@ -77,6 +77,16 @@ type Result[S any] struct {
 // maxConflicts bounds how often a command is decided again.
 const maxConflicts = 20
 
+// decided is a decision about a state, ready to be written by [kind.commit].
+type decided[S any] struct {
+	from    Loaded[S]      // the state that was decided upon
+	batchID domain.BatchID // of the events: the batch itself, or that of the job; "" = none
+	domain.Decision
+	// change has the tokens of all else that the decision depends on. What the decision
+	// does is added by [kind.change].
+	change Change
+}
+
 // Batch decides and commits a command about a batch. If the rules refuse it the error
 // is a *domain.Refused; see [Live.Commit] for other errors.
 func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.BatchCommand, m Meta) (Result[domain.Batch], error) {
@@ -95,20 +105,20 @@ func (h *Handler) Batch(ctx context.Context, id domain.BatchID, cmd domain.Batch
 		if err := m.Outdated(from.State.Version); err != nil {
 			return Result[domain.Batch]{}, err
 		}
-		facts, change, err := h.batchFacts(ctx, from.State, cmd)
+		facts, tokens, err := h.batchFacts(ctx, from.State, cmd)
 		if err != nil {
 			return Result[domain.Batch]{}, err
 		}
-		dec, err := domain.DecideBatch(from.State, cmd, facts)
+		decision, err := domain.DecideBatch(from.State, cmd, facts)
 		if err != nil {
 			return Result[domain.Batch]{}, err
 		}
-		return batchKind.commit(ctx, h, decided[domain.Batch]{from, id, dec, change}, m)
+		return batchKind.commit(ctx, h, decided[domain.Batch]{from: from, batchID: id, Decision: decision, change: tokens}, m)
 	})
 }
 
-// batchFacts loads the facts that the rules need to decide the command. The change
-// holds the tokens of what was read.
+// batchFacts loads the facts that the rules need to decide the command, and returns in c the
+// tokens of what was read: the write is refused if that has changed.
 func (h *Handler) batchFacts(ctx context.Context, b domain.Batch, cmd domain.BatchCommand) (f domain.Facts, c Change, err error) {
 	profile := b.Submission.ProfileName
 	if submit, ok := cmd.(domain.SubmitBatch); ok {
@@ -186,7 +196,7 @@ func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd do
 	if c, ok := cmd.(domain.CreateJob); ok {
 		conf = c.Configuration
 	}
-	d.from, d.batch = from, conf.BatchID
+	d.from, d.batchID = from, conf.BatchID
 	facts, needs := domain.Facts{Collection: h.Collection(conf.ProfileName)}, domain.JobNeeds(cmd)
 	if needs.Holds {
 		if err := h.holdFacts(ctx, &facts, &d.change); err != nil {
@@ -194,7 +204,7 @@ func (h *Handler) decideJob(ctx context.Context, from Loaded[domain.Job], cmd do
 		}
 	}
 	if needs.Batch {
-		b, err := h.Live.Batch(ctx, d.batch)
+		b, err := h.Live.Batch(ctx, d.batchID)
 		if err != nil {
 			return d, err
 		}
@@ -288,14 +298,6 @@ func (h *Handler) changeSetting(ctx context.Context, op string, kind domain.Sett
 	})
 }
 
-// decided is a decision about a state, and what was read for it.
-type decided[S any] struct {
-	from  Loaded[S]
-	batch domain.BatchID // the events have it: that of the batch itself, or of the job's
-	domain.Decision
-	change Change
-}
-
 // kind says how the states of one kind of aggregate are folded and written.
 type kind[S any] struct {
 	evolve func(S, domain.Recorded) (S, error)
@@ -312,7 +314,7 @@ var (
 func (k kind[S]) change(h *Handler, d decided[S], m Meta) (c Change, to S, err error) {
 	c, to = d.change, d.from.State
 	c.Token, c.Require, c.Claim, c.KeepClaim, c.Next, c.SpaceTerm, c.ProfilesVersion = d.from.Token, d.Require, m.Claim, m.KeepClaim, m.Next, m.SpaceTerm, m.profiles
-	if c.Events, c.JSON, err = m.Stamp(domain.At(h.Clock()), d.Events, d.batch); err != nil {
+	if c.Events, c.JSON, err = m.Stamp(domain.At(h.Clock()), d.Events, d.batchID); err != nil {
 		return c, to, err
 	}
 	for _, e := range c.Events {

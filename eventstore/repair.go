@@ -19,8 +19,8 @@ func (h *Handler) RepairJob(ctx context.Context, want domain.Job, observed Obser
 		return domain.Recorded{}, err
 	}
 	dec.Require = domain.Require{Batch: true, Unlocked: observed.Unlocked()}
-	return repair(ctx, h, jobKind, decided[domain.Job]{Loaded[domain.Job]{want, observed.Token}, want.Configuration.BatchID, dec,
-		Change{Observed: &observed, BatchToken: batch.Token}}, m)
+	return repair(ctx, h, jobKind, decided[domain.Job]{from: Loaded[domain.Job]{want, observed.Token}, batchID: want.Configuration.BatchID, Decision: dec,
+		change: Change{Observed: &observed, BatchToken: batch.Token}}, m)
 }
 
 // RepairBatch is like RepairJob, for a batch. The rows that have their jobs are part of
@@ -31,7 +31,8 @@ func (h *Handler) RepairBatch(ctx context.Context, want domain.Batch, observed O
 		return domain.Recorded{}, err
 	}
 	dec.Require = domain.Require{Unlocked: observed.Unlocked()}
-	return repair(ctx, h, batchKind, decided[domain.Batch]{Loaded[domain.Batch]{want, observed.Token}, want.ID, dec, Change{Observed: &observed}}, m)
+	return repair(ctx, h, batchKind, decided[domain.Batch]{from: Loaded[domain.Batch]{want, observed.Token}, batchID: want.ID, Decision: dec,
+		change: Change{Observed: &observed}}, m)
 }
 
 // RepairSetting is like RepairJob, for a setting; for that of [domain.Audit] the

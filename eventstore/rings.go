@@ -218,5 +218,5 @@ func (h *Handler) leave(ctx context.Context, l Leave, cmd domain.BatchCommand, m
 	if err != nil {
 		return Result[domain.Batch]{}, err
 	}
-	return batchKind.commit(ctx, h, decided[domain.Batch]{from, id, dec, Change{Leave: &l}}, m)
+	return batchKind.commit(ctx, h, decided[domain.Batch]{from: from, batchID: id, Decision: dec, change: Change{Leave: &l}}, m)
 }
