@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/submitters"
 )
 
 // rescanEvery bounds how long this process may miss a transition of a batch by another
@@ -31,7 +32,7 @@ type batchIndex struct {
 	reader     *reader
 	claims     *claims
 	claimer    *claimer
-	submitters *submitters
+	submitters *submitters.Index
 	mu         sync.Mutex
 	by         map[domain.BatchState]*index
 	// known are the batches that exist, with the version last seen.
@@ -40,7 +41,7 @@ type batchIndex struct {
 	begin func()
 }
 
-func newBatchIndex(r *reader, c *claims, t *claimer, s *submitters) *batchIndex {
+func newBatchIndex(r *reader, c *claims, t *claimer, s *submitters.Index) *batchIndex {
 	x := &batchIndex{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.BatchState]*index{}, known: map[domain.BatchID]statuses.Status{}, ready: make(chan struct{})}
 	x.begin = sync.OnceFunc(func() { r.conn.Spawn(x.poll) })
 	return x
@@ -79,7 +80,7 @@ func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index,
 	}
 	x.mu.Unlock()
 	for _, id := range there {
-		x.submitters.readBatch(ctx, id)
+		x.submitters.ReadBatch(ctx, id)
 		x.enter(id, state)
 	}
 	x.begin()
@@ -89,7 +90,7 @@ func (x *batchIndex) open(ctx context.Context, state domain.BatchState) (*index,
 // enter puts a batch into the index of a state when its submitter is known, if it is
 // still in that state then.
 func (x *batchIndex) enter(id domain.BatchID, state domain.BatchState) {
-	x.submitters.with(id, func(submitter string) {
+	x.submitters.With(id, func(submitter string) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if ix := x.by[state]; ix != nil && x.known[id].State == state {
@@ -162,7 +163,7 @@ func (x *batchIndex) scan(ctx context.Context, full bool) error {
 				return err
 			}
 			if claimed(status.Status) {
-				x.submitters.readBatch(ctx, id)
+				x.submitters.ReadBatch(ctx, id)
 			}
 			x.moved(id, eventstore.Phase(status.Status, status.Ticket), status.Version, x.claims.has(id.Aggregate()))
 			return nil
@@ -214,7 +215,7 @@ func (x *batchIndex) forget(id domain.BatchID) {
 
 // offer puts a batch whose claim has ended into the index of its state.
 func (x *batchIndex) offer(id domain.BatchID, delay time.Duration) {
-	x.submitters.with(id, func(submitter string) {
+	x.submitters.With(id, func(submitter string) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		if ix := x.by[x.known[id].State]; ix != nil {

@@ -166,9 +166,9 @@ func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { _, err := x.reader.conn.GetJSON(gctx, x.reader.root.Claims(id), &count); return err })
 	g.Go(func() error { return x.reader.jobConfiguration(gctx, &asked) })
-	at, whole, err := x.reader.jobStatus(ctx, id)
+	at, compact, err := x.reader.jobStatus(ctx, id)
 	switch part := g.Wait(); {
-	case err != nil || whole: // it has left its queue, and has no such nodes
+	case err != nil || compact: // it has left its queue, and has no such nodes
 	case part != nil:
 		err = x.reader.incompleteJob(ctx, &at, part)
 	default:
@@ -182,7 +182,7 @@ func (x *claims) tryClaimJob(ctx context.Context, id domain.JobID, h eventstore.
 			return nil, at, err
 		}
 	}
-	if whole {
+	if compact {
 		return nil, at, &eventstore.Error{Op: "claim", Aggregate: id.Aggregate(), Err: eventstore.ErrConflict, Hint: "it has left its queue"}
 	}
 	if count.Version != at.State.Version {

@@ -75,9 +75,10 @@ func (w *committer) Commit(ctx context.Context, changes ...eventstore.Change) ([
 // commitCall is one call of Commit: its changes, and what its tries have found out.
 type commitCall struct {
 	*committer
-	changes []eventstore.Change
-	inputs  layout.Inputs
-	unknown bool // an earlier try may have been applied
+	changes    []eventstore.Change
+	handOver   *layout.HandOver // the claim of the next state, nil = the change is not handed over
+	newerNodes map[string]bool  // see layout.Inputs.NewerNodes
+	unknown    bool             // an earlier try may have been applied
 	// ringChanges counts the tries that were refused because the ring of a deposit queue, or
 	// a number of running deposits, had changed.
 	ringChanges int
@@ -89,7 +90,7 @@ const maxRingChanges = 20
 
 // commit sends the changes until the outcome is known or ctx ends.
 func (w *committer) commit(ctx context.Context, changes []eventstore.Change) ([]eventstore.Committed, error) {
-	call := commitCall{committer: w, changes: changes, inputs: layout.Inputs{HandOver: w.handOver(ctx, changes), Compact: w.reader.compact}}
+	call := commitCall{committer: w, changes: changes, handOver: w.nextClaim(ctx, changes)}
 	done, err := session.Retry(ctx, func() ([]eventstore.Committed, error) { return call.try(ctx) })
 	var reported *eventstore.Error // it names the aggregate already
 	if err == nil || errors.As(err, &reported) {
@@ -106,46 +107,65 @@ func (call *commitCall) wrap(err error) error {
 	return &eventstore.Error{Op: "commit", Aggregate: call.changes[0].Aggregate(), Err: err}
 }
 
-// try sends the changes once. It sends them again in another form if the server refuses them
-// for one of three reasons: the hand-over cannot be made (then without it), a promise of
-// working space or an object entry is not as expected (then with these nodes as they are),
-// or the deposit queue that a batch joins or ends in has changed (then with it as it is).
-// Its error is [session.Final] unless the same changes may be sent again.
+// try sends the changes, and again for as long as adapt finds another form for what the server
+// has refused. Its error is [session.Final] unless the same changes may be sent again.
 func (call *commitCall) try(ctx context.Context) ([]eventstore.Committed, error) {
+	for {
+		done, refusal, err := call.sendOnce(ctx)
+		if refusal == nil {
+			return done, err
+		}
+		if !call.adapt(ctx, refusal) {
+			return nil, session.Final(call.wrap(refusal))
+		}
+	}
+}
+
+// sendOnce sends the changes once. If the outcome of this or an earlier try is unknown, it
+// finds out whether it was applied. refusal is why the server refused the changes, nil = it
+// did not.
+func (call *commitCall) sendOnce(ctx context.Context) (done []eventstore.Committed, refusal, err error) {
 	var res session.Result
 	req, err := call.request(ctx)
 	if err == nil {
 		res = call.send.Send(ctx, req)
 		switch {
 		case res.Err == nil:
-			return call.results(res.Zxid), nil
+			return call.results(res.Zxid), nil, nil
 		case session.NeverSent(res.Err):
-			return nil, res.Err
+			return nil, nil, res.Err
 		}
 		call.unknown = call.unknown || !session.Answered(res.Err)
 	}
 	if call.unknown {
 		if done, err := call.settle(ctx); done != nil || err != nil {
-			return done, session.Final(err)
+			return done, nil, session.Final(err)
 		}
 	}
 	switch {
 	case err != nil:
-		return nil, session.Final(err)
+		return nil, nil, session.Final(err)
 	case !session.Answered(res.Err):
-		return nil, res.Err
-	case errors.Is(res.Refusal, layout.ErrHandOver):
-		call.refusedHandOver()
-		return call.try(ctx)
-	case errors.Is(res.Refusal, layout.ErrRing) && call.changes[0].Leave == nil && call.changes[0].Pool == nil && call.ringChanges < maxRingChanges:
-		call.ringChanges++
-		return call.try(ctx)
-	case errors.Is(res.Refusal, layout.ErrNewerNodes):
-		if call.inputs.Found, err = call.found(ctx); err == nil {
-			return call.try(ctx)
-		}
+		return nil, nil, res.Err
 	}
-	return nil, session.Final(call.wrap(res.Refusal))
+	return nil, res.Refusal, nil
+}
+
+// adapt reports whether the refused changes may be sent in another form, for which it prepares
+// the next request: one without the hand-over, if that is what was refused; or one with the
+// newer nodes, or the deposit queue (at most maxRingChanges times), as they are now.
+func (call *commitCall) adapt(ctx context.Context, refusal error) bool {
+	switch c := call.changes[0]; {
+	case errors.Is(refusal, layout.ErrHandOver):
+		call.dropHandOver()
+		return true
+	case errors.Is(refusal, layout.ErrNewerNodes):
+		return call.readNewerNodes(ctx) == nil
+	case errors.Is(refusal, layout.ErrRing) && c.Leave == nil && c.Pool == nil:
+		call.ringChanges++ // inputs reads the queue for each request
+		return call.ringChanges <= maxRingChanges
+	}
+	return false
 }
 
 // results returns the results of the changes. zxid is that of their transaction, 0 = not
@@ -155,7 +175,7 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	for i := range call.changes {
 		done[i] = eventstore.Committed{Token: call.reader.root.TokenAfter(&call.changes[i]), Zxid: zxid}
 	}
-	if h := call.inputs.HandOver; h != nil {
+	if h := call.handOver; h != nil {
 		done[0].Claim = h.Claim
 	}
 	if made := call.changes[0].NewClaim(); made != nil {
@@ -164,44 +184,14 @@ func (call *commitCall) results(zxid int64) []eventstore.Committed {
 	return done
 }
 
-// whole returns, of the jobs that have left their queue, those whose status node has all of
-// their data (see layout.Inputs.Whole). No write changes that without also writing the
-// status, which carries the compare-and-set.
-func (call *commitCall) whole(ctx context.Context) (whole map[domain.JobID]bool, err error) {
-	for i := range call.changes {
-		c := &call.changes[i]
-		if c.Job == nil || !c.Job.From.Cleaned || c.Observed != nil {
-			continue
-		}
-		id := c.Job.From.ID
-		_, is, err := call.reader.jobStatus(ctx, id)
-		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
-			return nil, err
-		}
-		if is {
-			if whole == nil {
-				whole = map[domain.JobID]bool{}
-			}
-			whole[id] = true
-		}
-	}
-	return whole, nil
-}
-
 // request puts the changes, with all that they require and their events, into one
 // request.
 func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
-	var err error
-	if call.inputs.Rows, err = call.rows(ctx); err != nil {
+	in, err := call.inputs(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if call.inputs.Whole, err = call.whole(ctx); err != nil {
-		return nil, err
-	}
-	if call.inputs.Ring, err = call.committer.rings.Inputs(ctx, call.changes[0]); err != nil {
-		return nil, err
-	}
-	req := &session.Request{Ops: call.reader.root.Changes(call.changes, call.inputs), Alone: !sharing(call.changes)}
+	req := &session.Request{Ops: call.reader.root.Changes(call.changes, in), Alone: !layout.MayShare(call.changes)}
 	for _, c := range call.changes {
 		if err := req.AddEvents(layout.ShardOf(c, call.outbox.shards), c.Events, c.JSON); err != nil {
 			return nil, err
@@ -214,33 +204,38 @@ func (call *commitCall) request(ctx context.Context) (*session.Request, error) {
 	return req, nil
 }
 
-// sharing reports whether changes may share a multi. Only the transition of a single job or
-// entry may: what creates or deletes directories, or proves them empty, depends on the order of
-// the other writes to them. The rare changes of batches and settings are sent alone too.
-func sharing(changes []eventstore.Change) bool {
-	c := changes[0]
-	return len(changes) == 1 && c.Observed == nil && (c.Entry != nil || c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted)
+// inputs reads what the operations depend on besides the changes.
+func (call *commitCall) inputs(ctx context.Context) (in layout.Inputs, err error) {
+	in = layout.Inputs{HandOver: call.handOver, NewerNodes: call.newerNodes, Compact: call.reader.compact}
+	if in.NextRows, err = call.nextRows(ctx); err != nil {
+		return in, err
+	}
+	if in.CompactJobs, err = call.compactJobs(ctx); err != nil {
+		return in, err
+	}
+	in.Ring, err = call.committer.rings.Inputs(ctx, call.changes[0])
+	return in, err
 }
 
-// rows returns the progress of the batch whose next jobs the changes create, nil if they
+// nextRows returns the progress of the batch whose next jobs the changes create, nil if they
 // create none. The error is ErrConflict if the rows are not the next of the manifest, and
 // ErrFull if there are too many jobs for a queue or for the server's heap.
-func (call *commitCall) rows(ctx context.Context) (*layout.Rows, error) {
-	var rows *layout.Rows
+func (call *commitCall) nextRows(ctx context.Context) (*layout.NextRows, error) {
+	var rows *layout.NextRows
 	first := 0
 	for _, c := range call.changes {
 		if c.NextRow == nil {
 			continue
 		}
 		if rows == nil {
-			rows, first = &layout.Rows{Batch: c.Job.To.Configuration.BatchID}, *c.NextRow
+			rows, first = &layout.NextRows{Batch: c.Job.To.Configuration.BatchID}, *c.NextRow
 		}
 		rows.Count++
 	}
 	if rows == nil {
 		return nil, nil
 	}
-	refuse := func(err error, hint string, args ...any) (*layout.Rows, error) {
+	refuse := func(err error, hint string, args ...any) (*layout.NextRows, error) {
 		return nil, &eventstore.Error{Op: "make jobs of", Aggregate: rows.Batch.Aggregate(), Err: err, Hint: fmt.Sprintf(hint, args...)}
 	}
 	stat, err := call.reader.conn.GetJSON(ctx, call.reader.root.Progress(rows.Batch), &rows.Now)
@@ -266,10 +261,34 @@ func (call *commitCall) rows(ctx context.Context) (*layout.Rows, error) {
 	return rows, nil
 }
 
-// found reports which promises of working space and object entries of the jobs exist, for the
-// next try. Programs that are older than these nodes move jobs without changing them.
-func (call *commitCall) found(ctx context.Context) (map[string]bool, error) {
-	found := map[string]bool{}
+// compactJobs returns the finished jobs of the changes that are stored in the compact form (see
+// layout.Inputs.CompactJobs). No write changes the form without also writing the status, which
+// carries the compare-and-set.
+func (call *commitCall) compactJobs(ctx context.Context) (jobs map[domain.JobID]bool, err error) {
+	for i := range call.changes {
+		c := &call.changes[i]
+		if c.Job == nil || !c.Job.From.Cleaned || c.Observed != nil {
+			continue
+		}
+		id := c.Job.From.ID
+		_, compact, err := call.reader.jobStatus(ctx, id)
+		if err != nil && !errors.Is(err, eventstore.ErrNotFound) {
+			return nil, err
+		}
+		if compact {
+			if jobs == nil {
+				jobs = map[domain.JobID]bool{}
+			}
+			jobs[id] = true
+		}
+	}
+	return jobs, nil
+}
+
+// readNewerNodes reads which promises of working space and object entries of the jobs exist.
+// Programs that are older than these nodes move jobs without changing them.
+func (call *commitCall) readNewerNodes(ctx context.Context) error {
+	exists := map[string]bool{}
 	for _, c := range call.changes {
 		if c.Job == nil {
 			continue
@@ -277,12 +296,13 @@ func (call *commitCall) found(ctx context.Context) (map[string]bool, error) {
 		for _, path := range call.reader.root.NewerPaths(*c.Job) {
 			stat, err := call.reader.conn.Exists(ctx, path)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			found[path] = stat != nil
+			exists[path] = stat != nil
 		}
 	}
-	return found, nil
+	call.newerNodes = exists
+	return nil
 }
 
 // committed updates the claims, caches and indexes of this process after a write.
@@ -299,7 +319,7 @@ func (w *committer) committed(changes []eventstore.Change, done []eventstore.Com
 			w.jobs.committed(*c.Job, done[i], handedOver, handedOver || own && c.KeepClaim)
 		case c.Batch != nil:
 			to := c.Batch.To
-			w.batches.submitters.note(to.ID, to.Submission.Submitter, to.Listing)
+			w.batches.submitters.Note(to.ID, to.Submission.Submitter, to.Listing)
 			w.batches.moved(to.ID, eventstore.Phase(to.State, to.Ticket), to.Version, c.Claim != nil && c.KeepClaim || next != nil)
 			w.rings.Committed(c)
 			w.statuses.Put(to.ID, statuses.Status{State: to.State, Version: to.Version, Token: done[i].Token})

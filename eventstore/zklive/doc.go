@@ -7,7 +7,8 @@
 // relay has written them to the log, claims.go makes and ends claims. Package
 // internal/layout, which is pure, translates states to nodes and changes to operations.
 // Package internal/session has the connection and its sessions, internal/permits the
-// permits for hosts and submitters, package recovery what verify and restore need.
+// permits for hosts and submitters, internal/submitters who submitted which batch, package
+// recovery what verify and restore need.
 //
 // The optimisations are beside the main path: group commit (internal/session),
 // hand-over, relay hints, the caches of holds and of batches' statuses, and

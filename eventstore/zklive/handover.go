@@ -9,10 +9,10 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// handOver returns the claim of the next state, or nil if the change does not request
+// nextClaim returns the claim of the next state, or nil if the change does not request
 // hand-over or this process knows that it is not allowed. The multi proves what this
 // process knows.
-func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *layout.HandOver {
+func (w *committer) nextClaim(ctx context.Context, changes []eventstore.Change) *layout.HandOver {
 	c := changes[0]
 	if len(changes) != 1 || !c.HandsOver() {
 		return nil
@@ -35,9 +35,9 @@ func (w *committer) handOver(ctx context.Context, changes []eventstore.Change) *
 			Lost: c.Claim.Lost, Silent: c.Claim.Silent}}
 }
 
-// refusedHandOver drops the outdated caches; the next try is written without the claim.
-func (call *commitCall) refusedHandOver() {
+// dropHandOver forgets the outdated caches and the claim of the next state.
+func (call *commitCall) dropHandOver() {
 	call.holds.outdated()
-	call.statuses.Forget(call.inputs.HandOver.Batch)
-	call.inputs.HandOver = nil
+	call.statuses.Forget(call.handOver.Batch)
+	call.handOver = nil
 }

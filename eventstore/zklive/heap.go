@@ -55,7 +55,7 @@ func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 // roomForRows returns an error if the jobs of a listing do not fit the server's heap. A
 // listing is begun if all of its jobs fit. One that was begun is continued a little
 // beyond the limit: otherwise several of them could wait for each other.
-func (w *committer) roomForRows(l eventstore.Load, rows *layout.Rows) error {
+func (w *committer) roomForRows(l eventstore.Load, rows *layout.NextRows) error {
 	need, most := l.Heap+layout.Counts{Queued: rows.Now.Rows}.Heap(), w.heapLimit
 	if rows.Now.NextRow > 0 {
 		need, most = l.Heap, most+most/4

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/submitters"
 )
 
 // jobQueues holds an index for each job state that this process works in. An index is
@@ -19,7 +20,7 @@ type jobQueues struct {
 	reader     *reader
 	claims     *claims
 	claimer    *claimer
-	submitters *submitters
+	submitters *submitters.Index
 	mu         sync.Mutex
 	by         map[domain.JobState]*jobQueue
 	// seen is the version up to which this process knows a job, so that its own
@@ -46,7 +47,7 @@ type jobQueue struct {
 	listedPzxid int64 // of the directory, when it was last listed
 }
 
-func newJobQueues(r *reader, c *claims, t *claimer, s *submitters) *jobQueues {
+func newJobQueues(r *reader, c *claims, t *claimer, s *submitters.Index) *jobQueues {
 	return &jobQueues{reader: r, claims: c, claimer: t, submitters: s, by: map[domain.JobState]*jobQueue{}, seen: map[domain.JobID]int64{},
 		recent: map[domain.JobID]eventstore.Loaded[domain.Job]{}}
 }
@@ -136,9 +137,9 @@ func (q *jobQueues) list(queue *jobQueue) error {
 	}
 	slices.Sort(ids) // the server lists in no order, and who has the oldest job has the first turn
 	slices.SortFunc(found, func(a, b fair.Item) int { return cmp.Compare(a.ID, b.ID) })
-	q.submitters.read(q.reader.conn.Context(), ids)
+	q.submitters.Read(q.reader.conn.Context(), ids)
 	for i, id := range ids {
-		found[i].Submitter, _ = q.submitters.ofJob(id)
+		found[i].Submitter, _ = q.submitters.OfJob(id)
 	}
 	queue.merge(found)
 	queue.mu.Lock()
@@ -189,7 +190,7 @@ func (q *jobQueues) observe(r domain.Recorded) {
 		q.update(m, id, "", r.Version, r.Zxid, true, false)
 		return
 	}
-	q.submitters.with(r.BatchID, func(submitter string) { q.update(m, id, submitter, r.Version, r.Zxid, true, false) })
+	q.submitters.With(r.BatchID, func(submitter string) { q.update(m, id, submitter, r.Version, r.Zxid, true, false) })
 }
 
 // update updates the indexes after a transition: queued says whether the job now has a

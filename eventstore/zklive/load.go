@@ -91,9 +91,9 @@ func (r *reader) Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[do
 // queue between two reads is read again.
 func (r *reader) job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], bool, error) {
 	for {
-		at, whole, err := r.jobStatus(ctx, id)
-		if err != nil || whole {
-			return at, whole, err
+		at, compact, err := r.jobStatus(ctx, id)
+		if err != nil || compact {
+			return at, compact, err
 		}
 		if err = r.jobRest(ctx, &at); !errors.Is(err, errChanged) || ctx.Err() != nil {
 			return at, false, err
@@ -103,7 +103,7 @@ func (r *reader) job(ctx context.Context, id domain.JobID) (eventstore.Loaded[do
 
 // jobStatus reads the part of a job that its status node holds, and reports whether that
 // is all of it.
-func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], whole bool, err error) {
+func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.Loaded[domain.Job], compact bool, err error) {
 	var status layout.JobStatus
 	stat, err := r.conn.GetJSON(ctx, r.root.JobStatus(id), &status)
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *reader) jobStatus(ctx context.Context, id domain.JobID) (at eventstore.
 	}
 	at.State.ID, at.Token = id, eventstore.Token(stat.Version)
 	status.Apply(&at.State)
-	return at, status.Whole(), nil
+	return at, status.Compact(), nil
 }
 
 // jobConfiguration reads the configuration of a job. It never changes, so that it may

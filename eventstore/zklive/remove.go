@@ -84,7 +84,7 @@ func (x *remover) removeBatch(ctx context.Context, id domain.BatchID) error {
 // removeJob removes a job of a cleaned batch, in one multi.
 func (x *remover) removeJob(ctx context.Context, id domain.JobID, ref string) error {
 	root := x.reader.root
-	at, whole, err := x.reader.job(ctx, id)
+	at, compact, err := x.reader.job(ctx, id)
 	switch {
 	case errors.Is(err, eventstore.ErrNotFound):
 		return x.destroy(ctx, ref)
@@ -93,7 +93,7 @@ func (x *remover) removeJob(ctx context.Context, id domain.JobID, ref string) er
 	case err != nil:
 		return err
 	}
-	_, err = x.conn.Multi(ctx, "zklive/remove/job", root.RemoveJob(at.State, whole))
+	_, err = x.conn.Multi(ctx, "zklive/remove/job", root.RemoveJob(at.State, compact))
 	if errors.Is(err, zk.ErrNoNode) {
 		// Either the job is removed already, by a multi whose answer was lost or by
 		// another process; or one of its nodes was missing, and the others are removed

@@ -77,13 +77,13 @@ func (call *commitCall) readStatus(ctx context.Context, c eventstore.Change) (in
 // hold it, because the previous claim is still in the registry.
 func (call *commitCall) applied(ctx context.Context) ([]eventstore.Committed, error) {
 	call.outbox.relayHints.wakeAll()
-	if h := call.inputs.HandOver; h != nil {
+	if h := call.handOver; h != nil {
 		ours, err := call.claims.holdsLock(ctx, h.Claim)
 		if err != nil {
 			return nil, &eventstore.Error{Op: "find out who holds", Aggregate: h.Claim.Aggregate, Err: errors.Join(eventstore.ErrUnknown, err)}
 		}
 		if !ours {
-			call.inputs.HandOver = nil
+			call.handOver = nil
 		}
 	}
 	return call.results(0), nil

@@ -25,6 +25,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/rings"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/statuses"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/submitters"
 	"github.com/accession-ingest/accession/eventstore/zklive/recovery"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -204,9 +205,9 @@ func (s *Store) compose(ctx context.Context) error {
 		send = session.NewGroup(send.(*session.Direct))
 	}
 	claimer := &claimer{holds: s.holds, unreadable: s.unreadable, log: s.cfg.Logger, closed: conn.Context()}
-	submitters := newSubmitters(s.reader)
-	s.jobQueues = newJobQueues(s.reader, s.claims, claimer, submitters)
-	s.batchIndex = newBatchIndex(s.reader, s.claims, claimer, submitters)
+	from := submitters.New(s.reader.conn, s.reader.root)
+	s.jobQueues = newJobQueues(s.reader, s.claims, claimer, from)
+	s.batchIndex = newBatchIndex(s.reader, s.claims, claimer, from)
 	s.claims.compose(s.reader, s.session, send, s.holds, cache, s.jobQueues, s.batchIndex)
 	s.committer = &committer{reader: s.reader, send: send, outbox: s.outbox, claims: s.claims, holds: s.holds, queues: s.Settings, statuses: cache,
 		jobs: s.jobQueues, batches: s.batchIndex, rings: s.Rings, entries: s.Entries, queueLimit: s.cfg.QueueLimit, heapLimit: s.cfg.HeapLimit, inLog: s.cfg.Written}
@@ -365,7 +366,7 @@ func (s *Store) Observe(r domain.Recorded) {
 		s.Entries.Observe(r)
 	case domain.KindBatch:
 		if m, ok := domain.MoveOfBatch(r.Data); ok {
-			s.batchIndex.submitters.observe(r)
+			s.batchIndex.submitters.Observe(r)
 			id := domain.BatchID(r.Aggregate.ID)
 			s.batchIndex.moved(id, eventstore.Phase(m.To, m.Ticket), r.Version, s.claims.has(r.Aggregate))
 			s.Rings.Observe(r)

@@ -160,7 +160,7 @@ func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...str
 			_, ok := domain.ParseObjectKey(string(k))
 			return !ok
 		})
-		if status.Whole() || in.decode(dir+"/priority", &j.Priority) && in.decode(dir+"/configuration", &j.Configuration) {
+		if status.Compact() || in.decode(dir+"/priority", &j.Priority) && in.decode(dir+"/configuration", &j.Configuration) {
 			for node := range x.ExpectedJob(j, in.observed) {
 				if _, known := nodes[node]; !known {
 					also = append(also, node)

@@ -111,10 +111,10 @@ func (r Root) NextBucket(shard int, bucket int64) (ops Ops) {
 	return ops
 }
 
-// RemoveJob returns the operations that remove a job of a cleaned batch; whole says that
+// RemoveJob returns the operations that remove a job of a cleaned batch; compact says that
 // its status holds all of it.
-func (r Root) RemoveJob(j domain.Job, whole bool) (ops Ops) {
-	ops.change(r.JobNodes(j, whole), nil, "", 0)
+func (r Root) RemoveJob(j domain.Job, compact bool) (ops Ops) {
+	ops.change(r.JobNodes(j, compact), nil, "", 0)
 	return ops
 }
 

@@ -102,19 +102,19 @@ func (s JobStatus) Apply(j *domain.Job) {
 	if s.LastSuccessfulStatus != nil {
 		j.LastSuccessful = *s.LastSuccessfulStatus
 	}
-	if s.Whole() {
+	if s.Compact() {
 		j.Configuration, j.Identifiers, j.Metadata = s.JobParts.Configuration, s.JobParts.Identifiers, s.JobParts.Metadata
 		j.Priority, j.SpaceNeeded = s.JobParts.Priority, s.JobParts.SpaceNeeded
 	}
 }
 
-// Whole reports whether the status holds all of its job, and its batch can be read.
-func (s JobStatus) Whole() bool {
+// Compact reports whether the status holds all of its job, and its batch can be read.
+func (s JobStatus) Compact() bool {
 	return s.Cleaned && s.JobParts != nil && s.JobParts.Configuration.BatchID != ""
 }
 
-// wholeStatusOf returns the status data of a job with its parts.
-func wholeStatusOf(j *domain.Job) JobStatus {
+// compactStatusOf returns the status data of a job with its parts.
+func compactStatusOf(j *domain.Job) JobStatus {
 	s := JobStatusOf(j)
 	s.JobParts = &JobParts{j.Configuration, j.Identifiers, j.Metadata, j.Priority, j.SpaceNeeded}
 	return s

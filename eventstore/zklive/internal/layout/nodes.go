@@ -26,8 +26,8 @@ func (n Node) Data() []byte {
 		return v
 	case *jobOfStatus:
 		return Encode(JobStatusOf((*domain.Job)(v)))
-	case *wholeJob:
-		return Encode(wholeStatusOf((*domain.Job)(v)))
+	case *compactJob:
+		return Encode(compactStatusOf((*domain.Job)(v)))
 	default:
 		return Encode(v)
 	}
@@ -75,9 +75,9 @@ func equal[T comparable](v *T, o any) bool {
 // that have nodes of their own.
 type jobOfStatus domain.Job
 
-// wholeJob is a job as the value of its status node, which is encoded with all parts: in a
+// compactJob is a job as the value of its status node, which is encoded with all parts: in a
 // compact tree, after the job has left its queue (J20).
-type wholeJob domain.Job
+type compactJob domain.Job
 
 // jobPaths are the paths of the nodes that a job has until it leaves its queue.
 type jobPaths struct {
@@ -131,7 +131,7 @@ func (r Root) jobNodes(nodes []Node, p *jobPaths, j *domain.Job, compact bool) [
 	}
 	ref := Node{Path: r.Ref(j.Configuration.BatchID, j.State.Sub(), j.ID)}
 	if compact && j.Cleaned {
-		return append(nodes, Node{Path: p.dir}, Node{Path: p.status, Value: (*wholeJob)(j)}, ref)
+		return append(nodes, Node{Path: p.dir}, Node{Path: p.status, Value: (*compactJob)(j)}, ref)
 	}
 	nodes = append(nodes,
 		Node{Path: p.dir},

@@ -68,7 +68,7 @@ func TestObjectEntryThatIsOtherwise(t *testing.T) {
 		"gone already":            {with("notify", keyA, keyB), with("completed", keyA, keyB), map[string]bool{a: false, b: true}, "delete /objects/b1/B-J\n"},
 		"of a job without a name": {with("notify"), with("completed"), nil, ""},
 	} {
-		if d := cmp.Diff(c.want, entryOps(c.from, c.to, layout.Inputs{Found: c.found})); d != "" {
+		if d := cmp.Diff(c.want, entryOps(c.from, c.to, layout.Inputs{NewerNodes: c.found})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
 	}

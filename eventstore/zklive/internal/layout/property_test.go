@@ -40,8 +40,8 @@ func TestOperationsLeadToExpectedNodes(t *testing.T) {
 		case 1:
 			to.State = domain.JobDeleted
 		}
-		f := layout.Inputs{Compact: rapid.Bool().Draw(t, "compact"), Whole: map[domain.JobID]bool{jid: rapid.Bool().Draw(t, "whole")}}
-		w := treeOf(root.JobNodes(from, f.Whole[jid])).dirs()
+		f := layout.Inputs{Compact: rapid.Bool().Draw(t, "compact"), CompactJobs: map[domain.JobID]bool{jid: rapid.Bool().Draw(t, "compact job")}}
+		w := treeOf(root.JobNodes(from, f.CompactJobs[jid])).dirs()
 		c := eventstore.Change{Job: &eventstore.Transition[domain.Job]{From: from, To: to}, Token: token}
 		if err := w.apply(root.Changes([]eventstore.Change{c}, f)); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestRepairLeadsToExpectedNodes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		found, want := drawJob(t, "found"), drawJob(t, "want")
 		compact := rapid.Bool().Draw(t, "compact")
-		observed := root.Expected(root.JobNodes(found, rapid.Bool().Draw(t, "whole")))
+		observed := root.Expected(root.JobNodes(found, rapid.Bool().Draw(t, "compact job")))
 		for name := range observed {
 			switch rapid.IntRange(0, 5).Draw(t, name) {
 			case 0:

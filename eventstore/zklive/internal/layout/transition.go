@@ -9,12 +9,12 @@ import (
 
 // Inputs are what was read of the tree to build the operations, besides the changes.
 type Inputs struct {
-	// Rows is the progress of the batch whose jobs are created, nil = no job is
+	// NextRows is the progress of the batch whose jobs are created, nil = no job is
 	// created.
-	Rows *Rows
-	// Found says of promises and object entries whether they exist, where that does not
-	// follow from the state of their job (see [ErrNewerNodes]).
-	Found map[string]bool
+	NextRows *NextRows
+	// NewerNodes says of promises and object entries, by path, whether they exist, where
+	// that does not follow from the state of their job (see [ErrNewerNodes]).
+	NewerNodes map[string]bool
 	// HandOver is the claim of the next state, nil = the change is not handed over.
 	HandOver *HandOver
 	// Compact says that the tree is compact: finished jobs have three nodes (see
@@ -22,13 +22,13 @@ type Inputs struct {
 	Compact bool
 	// Ring is what was read of a deposit queue, nil = the change does not need it.
 	Ring *RingInputs
-	// Whole says of jobs that have left their queue whether all their data is in the status
-	// node. Without it their parts have nodes of their own, as before J20.
-	Whole map[domain.JobID]bool
+	// CompactJobs are the finished jobs that are stored in the compact form: all of their
+	// data is in the status node. The parts of all others have nodes of their own.
+	CompactJobs map[domain.JobID]bool
 }
 
-// Rows is the progress of a batch whose next jobs are created.
-type Rows struct {
+// NextRows is the progress of a batch whose next jobs are created.
+type NextRows struct {
 	Batch   domain.BatchID
 	Now     Progress
 	Version int32 // of the progress node
@@ -60,8 +60,8 @@ func (r Root) Changes(changes []eventstore.Change, in Inputs) Ops {
 			ops.Check(r.Worker(fenced), Any, eventstore.ErrFenced)
 		}
 	}
-	if in.Rows != nil {
-		r.rows(&ops, *in.Rows)
+	if in.NextRows != nil {
+		r.nextRows(&ops, *in.NextRows)
 	}
 	for _, c := range changes {
 		r.require(&ops, c)
@@ -76,15 +76,23 @@ func (r Root) Changes(changes []eventstore.Change, in Inputs) Ops {
 	return ops
 }
 
-// rows moves a batch's progress on by compare-and-set, and creates the directories of its
+// nextRows moves a batch's progress on by compare-and-set, and creates the directories of its
 // references with the first row.
-func (r Root) rows(ops *Ops, rows Rows) {
+func (r Root) nextRows(ops *Ops, rows NextRows) {
 	next := rows.Now
 	next.NextRow += rows.Count
 	ops.Set(r.Progress(rows.Batch), Encode(next), rows.Version, eventstore.ErrConflict)
 	if rows.Now.NextRow == 0 {
 		ops.change(nil, r.statesNodes(rows.Batch), "", 0)
 	}
+}
+
+// MayShare reports whether changes may share a multi. Only the transition of a single job or
+// entry may: what creates or deletes directories, or proves them empty, depends on the order of
+// the other writes to them. The rare changes of batches and settings are sent alone too.
+func MayShare(changes []eventstore.Change) bool {
+	c := changes[0]
+	return len(changes) == 1 && c.Observed == nil && (c.Entry != nil || c.Job != nil && c.Job.From.State != domain.JobNone && c.Job.To.State != domain.JobDeleted)
 }
 
 // require adds the checks that a decision requires.
@@ -157,9 +165,9 @@ func (r Root) transition(ops *Ops, c eventstore.Change, in Inputs) {
 	default:
 		from, to, paths := &c.Job.From, &c.Job.To, r.jobPaths(c.Job.To.ID)
 		var was, is [maxJobNodes]Node
-		ops.change(r.jobNodes(was[:0], &paths, from, in.Whole[from.ID]), r.jobNodes(is[:0], &paths, to, in.Compact), paths.status, c.Token)
-		r.promise(ops, from, to, in.Found)
-		r.objectEntries(ops, from, to, in.Found)
+		ops.change(r.jobNodes(was[:0], &paths, from, in.CompactJobs[from.ID]), r.jobNodes(is[:0], &paths, to, in.Compact), paths.status, c.Token)
+		r.promise(ops, from, to, in.NewerNodes)
+		r.objectEntries(ops, from, to, in.NewerNodes)
 	}
 }
 
@@ -196,12 +204,12 @@ func (r Root) TokenAfter(c *eventstore.Change) eventstore.Token {
 }
 
 // promise creates, updates or deletes the node of a promise of working space.
-func (r Root) promise(ops *Ops, from, to *domain.Job, found map[string]bool) {
+func (r Root) promise(ops *Ops, from, to *domain.Job, newer map[string]bool) {
 	if from.Promised() == to.Promised() && (!to.Promised() || from.SpaceNeeded == to.SpaceNeeded) {
 		return
 	}
 	path := r.Promise(to.ID)
-	exists, known := found[path]
+	exists, known := newer[path]
 	if !known {
 		exists = from.Promised()
 	}
@@ -216,20 +224,20 @@ func (r Root) promise(ops *Ops, from, to *domain.Job, found map[string]bool) {
 }
 
 // objectEntries creates or deletes the entries of a job among the jobs of its object.
-func (r Root) objectEntries(ops *Ops, from, to *domain.Job, found map[string]bool) {
+func (r Root) objectEntries(ops *Ops, from, to *domain.Job, newer map[string]bool) {
 	had, has := from.Objects(), to.Objects()
 	if slices.Equal(had, has) {
 		return
 	}
 	for _, key := range had {
 		path := r.ObjectEntry(key, to.ID)
-		if exists, known := found[path]; !slices.Contains(has, key) && (exists || !known) {
+		if exists, known := newer[path]; !slices.Contains(has, key) && (exists || !known) {
 			ops.Delete(path, Any, ErrNewerNodes)
 		}
 	}
 	for _, key := range has {
 		path := r.ObjectEntry(key, to.ID)
-		if !slices.Contains(had, key) && !found[path] {
+		if !slices.Contains(had, key) && !newer[path] {
 			ops.Create(path, nil, ErrNewerNodes)
 		}
 	}

@@ -279,7 +279,7 @@ func TestOtherOperations(t *testing.T) {
 	creates, _ := jobChange(t, domain.Job{}, domain.CreateJob{Configuration: domain.Configuration{BatchID: bid}}, domain.Facts{})
 	creates.Job.To.ID = jid
 	rows := func(next int) layout.Inputs {
-		return layout.Inputs{Rows: &layout.Rows{Batch: bid, Now: layout.Progress{NextRow: next}, Version: 6, Count: 1}}
+		return layout.Inputs{NextRows: &layout.NextRows{Batch: bid, Now: layout.Progress{NextRow: next}, Version: 6, Count: 1}}
 	}
 	one := func(c eventstore.Change, f layout.Inputs) layout.Ops { return root.Changes([]eventstore.Change{c}, f) }
 	repair, _ := jobChange(t, jobIn("failed", ""), domain.RepairJob{}, domain.Facts{})
@@ -376,7 +376,7 @@ func TestOtherOperations(t *testing.T) {
 			set /jobs/J/status @7
 			create /jobs/states/downloading/05-J
 			create /space/J`, []error{eventstore.ErrFenced, eventstore.ErrConflict, eventstore.ErrConflict, eventstore.ErrConflict, layout.ErrNewerNodes}},
-		"promise that is there already": {one(promises, layout.Inputs{Found: map[string]bool{root.Promise(jid): true}}), `
+		"promise that is there already": {one(promises, layout.Inputs{NewerNodes: map[string]bool{root.Promise(jid): true}}), `
 			check /space @9
 			delete /jobs/states/provisioning/05-J
 			set /jobs/J/status @7
