@@ -168,7 +168,7 @@ func (a *App) statusStanding(ctx context.Context, s *Status) {
 			s.Oldest, s.Unreadable, _ = s.candidates.Look(ctx, live, now)
 		}
 	}
-	f := standing.Known{Pauses: s.Pauses, Holds: s.Holds, Closed: s.Closed, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
+	f := standing.Situation{Pauses: s.Pauses, Holds: s.Holds, Closed: s.Closed, Unserved: s.Unserved, Oldest: s.Oldest, Unreadable: s.Unreadable, Types: s.Types}
 	if s.candidates != nil && s.Log != nil {
 		if n, err := a.Open.Overdue(ctx); err == nil {
 			s.Overdue, f.Overdue = &n, n

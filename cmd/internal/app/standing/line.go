@@ -33,25 +33,25 @@ const (
 )
 
 // Lines returns what stands still, what stops most first.
-func Lines(k Known, now time.Time) []Line {
+func Lines(s Situation, now time.Time) []Line {
 	list := []Line{}
 	add := func(code, remedy, what string, args ...any) {
 		list = append(list, Line{code, fmt.Sprintf(what, args...), remedy})
 	}
-	for _, h := range k.Pauses {
+	for _, h := range s.Pauses {
 		what := "queue " + h.Name + " is paused"
 		if h.Name == domain.QueueIngest {
 			what = "all queues are paused"
 		}
 		add(CodePaused, "accession queue resume "+h.Name, "%s%s", what, h.since())
 	}
-	for _, h := range k.Holds {
+	for _, h := range s.Holds {
 		add(CodeHeld, "accession collection release "+h.Name, "collection %s is on hold%s", h.Name, h.since())
 	}
-	for _, c := range k.Closed {
+	for _, c := range s.Closed {
 		list = append(list, c.line())
 	}
-	unserved := k.Unserved
+	unserved := s.Unserved
 	if len(unserved) == len(NotServed(eventstore.Overview{})) {
 		add(CodeUnserved, "accession serve", "no process works on batches and jobs")
 		unserved = nil
@@ -59,35 +59,35 @@ func Lines(k Known, now time.Time) []Line {
 	for _, u := range unserved {
 		add(CodeUnserved, "accession serve --roles daemons --set workers="+u.Daemon+"=1", "no process works on %s in state %s", plural[u.Kind], u.State)
 	}
-	for _, u := range k.Unreadable {
+	for _, u := range s.Unreadable {
 		add(CodeUnreadable, "accession verify", "%s %s cannot be read and is set aside", u.Kind, u.ID)
 	}
-	for _, o := range k.Oldest {
+	for _, o := range s.Oldest {
 		if held := o.Kind == domain.KindJob && o.State == string(domain.JobHeld); !held && now.Sub(o.Since.Time) > WaitsLong {
 			add(CodeWaits, fmt.Sprintf("accession %s show %s", o.Kind, o.ID), "%s %s waits in state %s since %s", o.Kind, o.ID, o.State, o.Since)
 		}
 	}
-	if k.Overdue > 0 {
-		add(CodeOverdue, "accession sweep", "%d attempts at files are overdue", k.Overdue)
+	if s.Overdue > 0 {
+		add(CodeOverdue, "accession sweep", "%d attempts at files are overdue", s.Overdue)
 	}
-	if k.Poison > 0 {
-		add(CodePoison, "accession poison ls", "%d events are missing in the tables", k.Poison)
+	if s.Poison > 0 {
+		add(CodePoison, "accession poison ls", "%d events are missing in the tables", s.Poison)
 	}
-	list = append(list, k.copies(now)...)
-	if h := k.Heap; h.small() {
+	list = append(list, s.copies(now)...)
+	if h := s.Heap; h.small() {
 		add(CodeHeap, "accession config print", "ZooKeeper %s has a heap of %d MiB and zookeeper_heap says %d MiB: deposits are refused too late", h.Server, h.Bytes>>20, h.Setting>>20)
 	}
 	return list
 }
 
 // copies returns what stands still of what is copied or stored.
-func (k Known) copies(now time.Time) (list []Line) {
-	if t := k.Types; t != nil && t.Error != "" {
+func (s Situation) copies(now time.Time) (list []Line) {
+	if t := s.Types; t != nil && t.Error != "" {
 		list = append(list, Line{CodeTypes, "the stream by types, " + t.Stream + ", cannot be compared with the log: " + t.Error, "accession serve --roles types"})
 	} else if t != nil && t.Seconds > TypesLag.Seconds() {
 		list = append(list, Line{CodeTypes, fmt.Sprintf("the stream by types, %s, is %d events behind", t.Stream, t.Events), "accession serve --roles types"})
 	}
-	a := k.Audit
+	a := s.Audit
 	if a == nil {
 		return list
 	}

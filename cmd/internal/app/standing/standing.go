@@ -43,8 +43,8 @@ type Unreadable struct {
 	Error string      `json:"error"`
 }
 
-// Known is what is known of an installation. The zero value of a field says nothing.
-type Known struct {
+// Situation is what is known of an installation. The zero value of a field says nothing.
+type Situation struct {
 	Pauses, Holds []Hold
 	Closed        []Closed
 	Unserved      []Unserved

@@ -21,7 +21,7 @@ func ago(d time.Duration) domain.Time { return domain.At(noon.Add(-d)) }
 // TestLines: one for each thing that stands still, with a command.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	f := Known{
+	f := Situation{
 		Pauses:     []Hold{{Name: "ingest", Hold: domain.Hold{By: domain.ByUnknown, When: ago(time.Hour)}, Unreadable: true}, {Name: "notify", Hold: domain.Hold{By: "ana", When: ago(time.Hour), Why: "receiver down"}}},
 		Holds:      []Hold{{Name: "maps", Hold: domain.Hold{By: "ben", When: ago(time.Hour)}}},
 		Unserved:   []Unserved{{domain.KindJob, "downloading", domain.DaemonJobDownloading}},
@@ -55,16 +55,16 @@ func TestLines(t *testing.T) {
 	if diff := cmp.Diff(want, Lines(f, noon)); diff != "" {
 		t.Error(diff)
 	}
-	if got := Lines(Known{Heap: &Heap{Setting: 2 << 30, Bytes: 1900 << 20}}, noon); len(got) != 0 {
+	if got := Lines(Situation{Heap: &Heap{Setting: 2 << 30, Bytes: 1900 << 20}}, noon); len(got) != 0 {
 		t.Errorf("of a heap of which a part is kept free: %+v", got)
 	}
-	if got := Lines(Known{}, noon); got == nil || len(got) != 0 {
+	if got := Lines(Situation{}, noon); got == nil || len(got) != 0 {
 		t.Errorf("of nothing: %+v", got)
 	}
-	if got := Lines(Known{Unserved: NotServed(eventstore.Overview{})}, noon); len(got) != 1 || got[0].Remedy != "accession serve" {
+	if got := Lines(Situation{Unserved: NotServed(eventstore.Overview{})}, noon); len(got) != 1 || got[0].Remedy != "accession serve" {
 		t.Errorf("without any process: %+v", got)
 	}
-	broken := Lines(Known{Types: &Types{Stream: "T", Error: "another log"}}, noon)
+	broken := Lines(Situation{Types: &Types{Stream: "T", Error: "another log"}}, noon)
 	if len(broken) != 1 || !strings.Contains(broken[0].What, "another log") {
 		t.Errorf("a stream that cannot be compared: %+v", broken)
 	}
