@@ -73,3 +73,14 @@ func (e *Error) Retry() (again bool, after time.Duration) { return e.Temporary, 
 func content(code domain.Code, url, hint, format string, args ...any) *Error {
 	return &Error{Code: code, Class: domain.ClassContent, URL: url, Hint: hint, Message: fmt.Sprintf(format, args...)}
 }
+
+// MayRetry reports whether another attempt may help against an error, and how long
+// the server asks to wait before it (0 = it does not say). An error without a method
+// Retry is final.
+func MayRetry(err error) (again bool, after time.Duration) {
+	var known interface{ Retry() (bool, time.Duration) }
+	if errors.As(err, &known) {
+		return known.Retry()
+	}
+	return false, 0
+}

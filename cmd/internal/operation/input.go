@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
+	"github.com/accession-ingest/accession/cmd/internal/app/texts"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -261,4 +262,13 @@ func (a *Answer[O]) describe(ctx context.Context, op *Operation, c *Call, in any
 	if err := c.App.Open.Projected(waiting, about, version); err == nil {
 		a.Applied = fmt.Sprintf("wait=%d", int(w.Wait().Seconds()))
 	}
+}
+
+// checkTexts returns an error if a text of an input is none: texts are compared with those in
+// the tables, or kept for ever.
+func checkTexts(in any) error {
+	if field, err := texts.Check(in); err != nil {
+		return invalid("%s %w", field, err)
+	}
+	return nil
 }

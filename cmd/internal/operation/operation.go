@@ -17,6 +17,9 @@ import (
 	"github.com/accession-ingest/accession/domain/access"
 )
 
+// None is no parameters.
+type None struct{}
+
 // On is what the right to an operation is needed on.
 type On string
 

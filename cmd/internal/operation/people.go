@@ -254,3 +254,11 @@ func users() []*Operation {
 type Revoked struct {
 	ID string `json:"id" doc:"Its prefix"`
 }
+
+func self() []*Operation {
+	return []*Operation{
+		get("self.show", "/v1/self", "Show who you are, and what you may do", OnSelf, false, func(_ context.Context, c *Call, _ *None) (people.Self, error) {
+			return people.SelfOf(c.Caller), nil
+		}),
+	}
+}

@@ -10,8 +10,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/originals"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
@@ -177,4 +179,19 @@ func (r meteredRecords) EndDelivery(ctx context.Context, key string, failure err
 // BulkActions returns what carries out commands about all that a filter selects.
 func (in *Installation) BulkActions() *bulk.Runner {
 	return &bulk.Runner{App: &app.App{Open: in.Resources()}, Log: in.log.With("role", "bulk")}
+}
+
+// Originals returns what removes the files and URLs that depositors sent long ago.
+func (in *Installation) Originals(ctx context.Context) (*originals.Remover, error) {
+	var live *LiveState
+	var log eventstore.Log
+	var objects *store.Store
+	var records *record.Records
+	var water consistency.HighWater
+	err := openAll(ctx, into(&live, in.LiveState), into(&log, in.Log), into(&objects, in.Uploads), into(&records, in.Records), into(&water, in.HighWater))
+	if err != nil {
+		return nil, err
+	}
+	return &originals.Remover{Batches: live, Log: log, Objects: objects, URLs: records, Sound: water.Check,
+		Retention: in.cfg.OriginalsRetention, Now: time.Now, Logger: in.log.With("role", "originals")}, nil
 }

@@ -241,3 +241,18 @@ func Retry(ctx context.Context, a *app.App, id compute.ID, why string) (c app.Ch
 	}
 	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
 }
+
+// OfFile returns the entries that stand for attempts at a file, newest first.
+func OfFile(ctx context.Context, a *app.App, hash domain.FileHash) (all []query.FileEntry, err error) {
+	defer app.Explained(&err, "list the entries of "+string(hash))
+	db, err := a.Open.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := query.EntriesOfFile(ctx, db, hash)
+	for _, row := range rows {
+		e := ofRow(row)
+		all = append(all, query.FileEntry{ID: string(e.ID), Status: string(e.Status), Worker: e.Worker, Reason: e.Reason})
+	}
+	return all, err
+}

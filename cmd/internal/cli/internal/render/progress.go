@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -115,4 +116,20 @@ func Steps[R any](ctx context.Context, w io.Writer, do func(report func(Step)) (
 	g.Abort(true)
 	bars.Wait()
 	return r, err
+}
+
+// stepInterval is how often progress is written where no bar is drawn.
+const stepInterval = 5 * time.Second
+
+// StepLines returns a function that writes a line for each new phase, and one now and
+// then.
+func StepLines(w io.Writer) func(Step) {
+	var last time.Time
+	var phase string
+	return func(now Step) {
+		if now.Doing != phase || time.Since(last) >= stepInterval {
+			last, phase = time.Now(), now.Doing
+			_, _ = fmt.Fprintln(w, now)
+		}
+	}
 }

@@ -122,3 +122,10 @@ func Settings(w io.Writer, all []queues.Shown) {
 		}
 	}
 }
+
+// Processors writes a list of processors of deposit queues.
+func Processors(w io.Writer, list []queues.Processor) {
+	render.Rows(w, "no processors", render.Row{"queue", "processor", "asks for", "source"}, list, func(one queues.Processor) render.Row {
+		return render.Row{one.Queue, one.Name, export.Line(queues.Criteria(one.Processor)), one.Source}
+	})
+}
