@@ -9,3 +9,8 @@ import _ "embed"
 //
 //go:embed demo.yaml
 var Demo []byte
+
+// Reference is the profile that explains every field, and has its default.
+//
+//go:embed reference.yaml
+var Reference []byte

@@ -41,6 +41,16 @@ faults, the values that could be read are shown first.`,
 			return faults
 		}),
 	}, &cobra.Command{
+		Use:     "sample",
+		Short:   "Write a file that explains every setting",
+		Long:    "Write a file for --config that explains every setting and has its default in a comment.",
+		Example: "  accession config sample > accession.yaml\n  accession --config accession.yaml config check",
+		Args:    cobra.NoArgs,
+		RunE: p.anywhere(func(context.Context, []string) error {
+			_, err := p.Out.Write(config.Sample)
+			return err
+		}),
+	}, &cobra.Command{
 		Use:   "check",
 		Short: "Check settings and profiles and report every fault",
 		Long: `Check the settings, and the profiles in profiles_dir. All faults are reported at once,

@@ -30,7 +30,7 @@ var notOverHTTP = map[string]string{
 	"restore zookeeper": isServers, "restore log": isServers, "stack": isServers, "stack exec": isCommand, "demo": isServers,
 	"replay --publish x": isPublish, "profile check": isFiles, "submit --drop --profile maps a.tif": "it puts a file into the drop folder of the machine; without --drop it is sent",
 	"queue simulate": isFiles, "manifest check": isFiles, "manifest make": isFiles,
-	"config print": isOwn, "config check": isOwn, "version": isOwn, "schema": isOwn, "report ls": isOwn, "logout": "it forgets what is kept on this machine, and ends the session if the service answers",
+	"config print": isOwn, "config sample": isOwn, "profile init": isOwn, "config check": isOwn, "version": isOwn, "schema": isOwn, "report ls": isOwn, "logout": "it forgets what is kept on this machine, and ends the session if the service answers",
 }
 
 // instead are command lines in place of the first example of a command.

@@ -193,7 +193,7 @@ func (p *program) manifests() manifestcli.Env {
 
 // profiles is what the commands about profiles have of the program.
 func (p *program) profiles() profilecli.Env {
-	return profilecli.Env{In: p.In, Over: p.over, NotOverHTTP: errNotOverHTTP, Show: p.showAs, Group: group, Dir: func() (string, error) {
+	return profilecli.Env{In: p.In, Out: p.Out, Anywhere: p.anywhere, Over: p.over, NotOverHTTP: errNotOverHTTP, Show: p.showAs, Group: group, Dir: func() (string, error) {
 		cfg, err := p.settings()
 		return cfg.ProfilesDir, err
 	}}

@@ -118,7 +118,7 @@ var outputs = map[string][]reflect.Type{
 
 // silent are the commands that write no JSON: what they write is a log, the content of a file, or
 // of the program that they run.
-var silent = []string{"compute worker", "demo", "object get", "serve", "stack exec"}
+var silent = []string{"compute worker", "config sample", "demo", "object get", "profile init", "serve", "stack exec"}
 
 // outputsOf returns the types of what a command writes.
 func outputsOf(command string) []reflect.Type {

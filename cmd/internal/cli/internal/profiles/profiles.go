@@ -29,6 +29,9 @@ type Env struct {
 	NotOverHTTP error
 	// Dir returns the directory of the profiles.
 	Dir func() (string, error)
+	// Anywhere returns the work of a command that needs no server.
+	Anywhere func(do func(ctx context.Context, args []string) error) func(c *cobra.Command, args []string) error
+	Out      io.Writer
 	// Show writes an answer as JSON, or with write.
 	Show func(v any, write func(w io.Writer)) error
 	// Group makes a command one of further commands.
@@ -43,7 +46,7 @@ func Command(e Env) *cobra.Command {
 		Long: `A profile describes a collection and what its deposits may do. It is a YAML file in
 profiles_dir, or was set while the service runs.`,
 		Example: "  accession profile ls\n  accession profile check\n  accession profile set maps maps.yaml --reason \"larger maps\" --dry-run",
-	}, e.check(), e.ls(), e.show(), e.set(), e.rm())
+	}, e.init(), e.check(), e.ls(), e.show(), e.set(), e.rm())
 }
 
 func (e Env) ls() *cobra.Command {
