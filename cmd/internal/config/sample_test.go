@@ -103,9 +103,6 @@ func explained(t *testing.T) (names map[string]string, about []string) {
 
 // named replaces the names of fields by the keys of their settings.
 func named(text string, names map[string]string) string {
-	var words []string
-	for _, name := range slices.SortedFunc(maps.Keys(names), func(a, b string) int { return len(b) - len(a) }) {
-		words = append(words, name)
-	}
+	words := slices.SortedFunc(maps.Keys(names), func(a, b string) int { return len(b) - len(a) })
 	return regexp.MustCompile(`\b(`+strings.Join(words, "|")+`)\b`).ReplaceAllStringFunc(text, func(name string) string { return names[name] })
 }

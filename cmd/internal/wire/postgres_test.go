@@ -46,7 +46,7 @@ func TestHeldConnectionsLeaveOthers(t *testing.T) {
 		if err != nil || !leads {
 			t.Fatalf("lead the %s: %v, %v", what, leads, err)
 		}
-		defer release()
+		t.Cleanup(release)
 	}
 	waiting, stop := context.WithCancel(ctx)
 	waited := make(chan struct{})
@@ -69,7 +69,7 @@ func TestHeldConnectionsLeaveOthers(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			defer conn.Release()
+			t.Cleanup(conn.Release)
 		}
 		return nil
 	})
