@@ -140,28 +140,50 @@ func Field(typ, field, text string, words ...string) Op {
 	}}
 }
 
+// Value replaces the value that a constant, a variable or a field gets in a declaration or an
+// assignment; $0 in the text is what it was.
+func Value(name, text string, words ...string) Op {
+	return Op{"Value(" + name + ")" + list(words), func(f function) []edit {
+		var found []edit
+		look := func(n ast.Node, names, values []ast.Expr) {
+			for i, e := range names {
+				if len(names) == len(values) && lastName(e) == name && mentions(words, n) {
+					found = append(found, f.replaced(values[i], text))
+				}
+			}
+		}
+		ast.Inspect(f.decl, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				look(n, n.Lhs, n.Rhs)
+			case *ast.ValueSpec:
+				names := make([]ast.Expr, len(n.Names))
+				for i, id := range n.Names {
+					names[i] = id
+				}
+				look(n, names, n.Values)
+			}
+			return true
+		})
+		return found
+	}}
+}
+
+// Element replaces the n-th element, from 0, of the smallest composite literal without keys
+// that holds the words; $0 in the text is what it was.
+func Element(n int, text string, words ...string) Op {
+	return Op{fmt.Sprintf("Element(%d)%s", n, list(words)), func(f function) []edit {
+		found := find(f, func(lit *ast.CompositeLit) bool { return n < len(lit.Elts) && mentions(words, lit) })
+		found = slices.DeleteFunc(found, func(lit *ast.CompositeLit) bool { _, keyed := lit.Elts[n].(*ast.KeyValueExpr); return keyed })
+		return each(found, func(lit *ast.CompositeLit) edit { return f.replaced(lit.Elts[n], text) })
+	}}
+}
+
 // Return replaces what a return statement returns; $0 in the text is what it was.
 func Return(text string, words ...string) Op {
 	return Op{"Return" + list(words), func(f function) []edit {
 		found := find(f, func(n *ast.ReturnStmt) bool { return len(n.Results) == 1 && mentions(words, n) })
 		return each(found, func(n *ast.ReturnStmt) edit { return f.replaced(n.Results[0], text) })
-	}}
-}
-
-// Expr replaces an expression that is written like this, but for its spaces; $0 in the
-// text is what it was. It is for what no other operation fits: a rename in the expression
-// breaks the row.
-func Expr(was, text string) Op {
-	return Op{"Expr(" + was + ")", func(f function) []edit {
-		var found []edit
-		ast.Inspect(f.decl, func(n ast.Node) bool {
-			if e, ok := n.(ast.Expr); ok && unspaced(f.text(e)) == unspaced(was) {
-				found = append(found, f.replaced(e, text))
-				return false
-			}
-			return true
-		})
-		return found
 	}}
 }
 
@@ -408,5 +430,3 @@ func lastName(e ast.Expr) string {
 	}
 	return ""
 }
-
-func unspaced(s string) string { return strings.Join(strings.Fields(s), "") }

@@ -7,11 +7,11 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/remote", Test: "TestFollowResumes",
 }, {
 	Name: "the digest of what a client gets", Why: "a file that was damaged on its way is taken as good",
-	At: "cmd/internal/remote (*Server).Fetch", Do: []Op{Expr("want != \"\"", "want == \"none\"")},
+	At: "cmd/internal/remote (*Server).Fetch", Do: []Op{Never("want", "sha-256")},
 	Package: "cmd/internal/remote", Test: "TestFetch",
 }, {
 	Name: "the refusal to follow a redirect with a key", Why: "a key is sent to another server",
-	At: "cmd/internal/remote Open", Do: []Op{Expr("http.ErrUseLastResponse", "error(nil)")},
+	At: "cmd/internal/remote Open", Do: []Op{Return("error(nil)", "ErrUseLastResponse")},
 	Package: "cmd/internal/remote", Test: "TestAnswersThatAreProblems",
 }, {
 	Name: "the digest of an exported file", Why: "a damaged file is exported as good",
@@ -35,11 +35,11 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestUploadsAtOnce",
 }, {
 	Name: "the id of a deposit that is begun under a key", Why: "a client that asks again after its upload is forgotten deposits its file twice",
-	At: "cmd/internal/drop (*Folder).named", Do: []Op{Expr("r.Becomes", `""`)},
+	At: "cmd/internal/drop (*Folder).named", Do: []Op{Value("ID", `""`, "Becomes")},
 	Package: e2e, Test: "TestResumableBegunOnce",
 }, {
 	Name: "an error without the value", Why: "an error repeats a password or an API key that was sent in the wrong place",
-	At: "cmd/internal/httpapi problems", Do: []Op{Expr("d.Message", "d.Error()")},
+	At: "cmd/internal/httpapi problems", Do: []Op{Arg("append", 1, "d.Error()", "Message")},
 	Package: e2e, Test: "TestCredentialsAreSeenNowhere",
 }, {
 	Name: "the version of all profiles in the write of one", Why: "two profiles that are set at once come to be, and both have one collection",
@@ -95,7 +95,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/httpapi", Test: "TestBodyThatDoesNotCome",
 }, {
 	Name: "the time in which an answer is received", Why: "a client that receives nothing holds a connection for ever", Was: true,
-	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Expr("s.receive", "time.Hour")},
+	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Arg("Add", 0, "time.Hour", "receive")},
 	Package: "cmd/internal/httpapi", Test: "TestClientThatReceivesNothing",
 }, {
 	Name: "the pause of an answer over HTTP/2", Why: "a download that sends nothing for a minute, while the rest of its file is compared, is ended", Was: true,
@@ -115,7 +115,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
 }, {
 	Name: "the submitter that a depositor asks for, which is another one", Why: "a depositor who lists what another one has deposited sees it",
-	At: "projections/query (Filter).narrowed", Do: []Op{Expr("f.Submitter == s.Submitter", "true")},
+	At: "projections/query (Filter).narrowed", Do: []Op{Always("f", "s", "Submitter")},
 	Package: "projections", Test: "TestFilters",
 }, {
 	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
@@ -127,11 +127,11 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app/drops", Test: "TestClosedRoom",
 }, {
 	Name: "the key of a deposit before its room", Why: "a deposit that was accepted is refused when it is requested again while the intake is closed",
-	At: "cmd/internal/app/drops (*Receiver).Room", Do: []Op{Expr("key != \"\"", "false")},
+	At: "cmd/internal/app/drops (*Receiver).Room", Do: []Op{Never("key", `""`)},
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
 	Name: "the key of a query before its room", Why: "a query that was accepted is refused when it is requested again while the intake is closed",
-	At: "cmd/internal/app/drops (*Receiver).RoomForQuery", Do: []Op{Expr("key != \"\"", "false")},
+	At: "cmd/internal/app/drops (*Receiver).RoomForQuery", Do: []Op{Never("key", `""`)},
 	Package: e2e, Test: "TestIntakeClosed",
 }, {
 	Name: "the key of an upload before its room", Why: "an upload that was accepted is refused when it is sent again while the intake is closed",
@@ -207,7 +207,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestFrontDoor",
 }, {
 	Name: "the uploads in pieces among those that wait", Why: "one user begins any number of uploads",
-	At: "cmd/internal/app/drops came", Do: []Op{Expr("n+coming", "n+coming*0")},
+	At: "cmd/internal/app/drops came", Do: []Op{Before("coming = 0", "n", "coming")},
 	Package: e2e, Test: "TestResumableRefused",
 }, {
 	Name: "the digest of a file in pieces", Why: "a file that arrived damaged is accepted",
@@ -215,7 +215,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestResumableRefused",
 }, {
 	Name: "the lock of an upload", Why: "an upload is removed while it is written to",
-	At: "cmd/internal/drop (*Folder).LockResumable", Do: []Op{Expr("lockIn", "uploadIn")},
+	At: "cmd/internal/drop (*Folder).LockResumable", Do: []Op{Arg("lock", 1, "strings.TrimSuffix($0, lockIn)+uploadIn")},
 	Package: "cmd/internal/drop", Test: "TestExpired",
 }, {
 	Name: "the limit of waiting deposits", Why: "one user fills the queue over HTTP",
@@ -303,6 +303,6 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/httpapi", Test: "TestRefusalsAreAudited",
 }, {
 	Name: "the bound of a caller's refusals in the audit", Why: "a client with a key fills the tables with what it is refused",
-	At: "cmd/internal/httpapi (*refusals).take", Do: []Op{Expr("r.n <= refusalsNoted", "true")},
+	At: "cmd/internal/httpapi (*refusals).take", Do: []Op{Return("($0) || true", "refusalsNoted")},
 	Package: "cmd/internal/httpapi", Test: "TestRefusalsOfOneCallerAreBounded",
 }}

@@ -24,7 +24,7 @@ var claims = []Mutant{{
 	Package: "eventstore/zklive", Test: "TestGrabAfterALostAnswer",
 }, {
 	Name: "the turn of a user whom slow processes would grab from", Why: "a user is passed over for ten seconds because others were faster ten times",
-	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Expr("now != last", "now.deposit != last.deposit")},
+	At: "eventstore/zklive/internal/rings (*queue).write", Do: []Op{Value("now", "refusal{deposit: l.Decision.Deposit.ID}")},
 	Package: "eventstore/zklive", Test: "TestGrabOfASlowProcess",
 }, {
 	Name: "the settings of a grab that was refused", Why: "a user is passed over for ten seconds because this process has not heard of new settings",
@@ -84,7 +84,7 @@ var claims = []Mutant{{
 	Package: e2e, Test: "TestPermitsOfAProcessThatIsCutOff",
 }, {
 	Name: "the order of a session's pings", Why: "a late answer to an old ping makes a session seem younger than it is",
-	At: "eventstore/zklive/internal/session (*watchedConn).sends", Do: []Op{Expr("c.pings == 0", "true")},
+	At: "eventstore/zklive/internal/session (*watchedConn).sends", Do: []Op{Value("alone", "true", "pings")},
 	Package: "eventstore/zklive/internal/session", Test: "TestWatchedConn",
 }, {
 	Name: "the wait for watches that are set again", Why: "after a reconnection a watch never fires, because its change is taken for seen",

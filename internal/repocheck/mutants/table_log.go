@@ -78,7 +78,7 @@ var events = []Mutant{{
 	Package: jslog, Test: "TestLostMessages/answer",
 }, {
 	Name: "the refusal of a stream that acknowledges before it has written", Why: "acknowledged events are lost with the power",
-	At: "eventstore/jslog compare", Do: []Op{Expr("got.PersistMode", "want.PersistMode")},
+	At: "eventstore/jslog compare", Do: []Op{Element(1, "want.PersistMode", "persist mode")},
 	Package: jslog, Test: "TestOpenChecksTheStream",
 }, {
 	Name: "sync_interval: always", Why: "acknowledged events are lost with the power",
@@ -189,7 +189,7 @@ var tables = []Mutant{{
 	Package: "cmd/internal/app", Test: "TestIndexOfAnotherLog",
 }, {
 	Name: "another try after a deadlock", Why: "a migration beside a projector at work fails once in a while", Was: true,
-	At: "migrations again", Do: []Op{Expr("deadlocks", "1")},
+	At: "migrations deadlocks", Do: []Op{Value("deadlocks", "1")},
 	Package: "projections", Test: "TestRightsAreGivenAfterADeadlock",
 }, {
 	Name: "the lock that a projector shares with migrations", Why: "a migration beside a projector at work ends in a deadlock", Was: true,
@@ -217,7 +217,7 @@ var tables = []Mutant{{
 	Package: e2e, Test: "TestDropFolder",
 }, {
 	Name: "the lock of a deposit in the drop folder", Why: "a deposit is said to be removed while a batch is made of it",
-	At: "cmd/internal/drop lock", Do: []Op{Expr("syscall.LOCK_EX|syscall.LOCK_NB", "syscall.LOCK_UN")},
+	At: "cmd/internal/drop lock", Do: []Op{Arg("Flock", 1, "syscall.LOCK_UN", "LOCK_NB")},
 	Package: "cmd/internal/drop", Test: "TestLock",
 }, {
 	Name: "the end of a deposit's lock", Why: "a deposit stays locked while another program is started",

@@ -36,11 +36,11 @@ var seen = []Mutant{{
 	Package: daemon, Test: "TestLostManifestIsFetchedAgain",
 }, {
 	Name: "what this machine could not ask", Why: "without free descriptors, or a name service, downloads use their attempts up", Was: true,
-	At: "cmd/internal/daemon/payload IsRemote", Do: []Op{Expr("!e.Ours", "true")},
+	At: "cmd/internal/daemon/payload IsRemote", Do: []Op{Always("Ours")},
 	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
 }, {
 	Name: "the pause of all processes before a server is asked again", Why: "each of several processes makes its own attempts, and together they use them up before the hour is over", Was: true,
-	At: "cmd/internal/daemon uncounted", Do: []Op{Expr(`why.Host == ""`, "true")},
+	At: "cmd/internal/daemon uncounted", Do: []Op{Always("Host")},
 	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
 }, {
 	Name: "callbacks that this machine could not make", Why: "a lack of our own fails a job in notify", Was: true,
@@ -56,15 +56,15 @@ var seen = []Mutant{{
 	Package: "domain/manifest", Test: "TestTakenWithAWarning",
 }, {
 	Name: "a line of a manifest that is there twice", Why: "a manifest is refused as a whole for a repeated line", Was: true,
-	At: "domain/manifest (*parser).header", Do: []Op{Expr("before == value", "before == value && false")},
+	At: "domain/manifest (*parser).header", Do: []Op{Never("before", "value")},
 	Package: "domain/manifest", Test: "TestTakenWithAWarning",
 }, {
 	Name: "lines that end in CR alone", Why: "a manifest of an old editor is refused as a whole", Was: true,
-	At: "domain/manifest (*parser).cut", Do: []Op{Expr(`"\r\n"`, `"\n"`)},
+	At: "domain/manifest (*parser).cut", Do: []Op{Text(`\r\n`, `\n`)},
 	Package: "domain/manifest", Test: "TestTakenWithAWarning",
 }, {
 	Name: "the attempts that a profile gives to files of open directories", Why: "a damaged file is given up that its profile lets be fetched again", Was: true,
-	At: "cmd/internal/ready (*pass).damaged", Do: []Op{Expr("is[f.Hash].Spec.Profile", `""`)},
+	At: "cmd/internal/ready (*pass).damaged", Do: []Op{Arg("limits", 0, `""`, "Profile")},
 	Package: "cmd/internal/ready", Test: "TestDamagedFileIsFetchedAgain",
 }, {
 	Name: "characters that turn or hide a text", Why: "a name reads otherwise on a terminal, a page or in a mail than it is", Was: true,
@@ -84,7 +84,7 @@ var seen = []Mutant{{
 	Package: "cmd/internal/mint", Test: "TestParse",
 }, {
 	Name: "parameters of the address of NATS", Why: "what an operator wrote there is ignored without a word", Was: true,
-	At: "cmd/internal/config forms", Do: []Op{Expr(`u.RawQuery == ""`, "true")},
+	At: "cmd/internal/config forms", Do: []Op{Always("RawQuery")},
 	Package: "cmd/internal/config", Test: "TestNATSParametersAreRefused",
 }, {
 	Name: "our places in what depositors read", Why: "a reason shows where our directories are", Was: true,

@@ -3,7 +3,7 @@ package main
 // truth: what is compared, found, mended and removed.
 var truth = []Mutant{{
 	Name: "the connections to PostgreSQL that are held for long, beside the others", Why: "with few connections the projector, the auditor and who polls wait for each other for ever", Was: true,
-	At: "cmd/internal/wire (*Installation).Pool", Do: []Op{Expr("in.cfg.PostgresConns + heldConns", "in.cfg.PostgresConns")},
+	At: "cmd/internal/wire (*Installation).Pool", Do: []Op{Value("MaxConns", "int32(in.cfg.PostgresConns)")},
 	Package: "cmd/internal/wire", Test: "TestHeldConnectionsLeaveOthers",
 }, {
 	Name: "the comparison of the servers before the auditor repairs", Why: "an older copy of a server is made the truth at night",

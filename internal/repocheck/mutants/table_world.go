@@ -14,11 +14,11 @@ var world = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestDurability/claim",
 }, {
 	Name: "fsync before an object has its key", Why: "after a power cut an object is there and empty",
-	At: "cmd/internal/store (*Store).write", Do: []Op{Expr("file.Sync", "func() error { return nil }")},
+	At: "cmd/internal/store (*Store).write", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
 	Package: "cmd/internal/store", Test: "TestDurability/put",
 }, {
 	Name: "fsync before a mail has its name", Why: "after a power cut an empty mail is sent",
-	At: "cmd/internal/notify stage", Do: []Op{Expr("f.Sync", "func() error { return nil }")},
+	At: "cmd/internal/notify stage", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
 	Package: "cmd/internal/notify", Test: "TestMailIsDurable",
 }, {
 	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
@@ -46,15 +46,15 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
 	Name: "the full disk that jobs wait for", Why: "jobs fail while the object store is full",
-	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Expr("storageIll(err)", "false"), Expr("ofTheObject(err)", "true")},
+	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Never("storageIll"), Always("ofTheObject")},
 	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
 }, {
 	Name: "the wait after an error of unknown kind", Why: "a fault of our own that the program does not know fails a job after half a minute", Was: true,
-	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Expr("ofTheObject(err)", "true")},
+	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Always("ofTheObject")},
 	Package: daemon, Test: "TestUnknownErrorUsesNothingUp",
 }, {
 	Name: "the statement that PostgreSQL refuses for what it lacks", Why: "jobs fail at once while a table or a right is missing", Was: true,
-	At: "cmd/internal/record (*Error).Retry", Do: []Op{Expr("e.Code == CodeBroken && !ofTheData(e.Err)", "false")},
+	At: "cmd/internal/record (*Error).Retry", Do: []Op{Never("CodeBroken")},
 	Package: record, Test: "TestFault",
 }, {
 	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
@@ -206,7 +206,7 @@ var world = []Mutant{{
 	Package: "domain/fair", Test: "TestShare",
 }, {
 	Name: "four workers that are kept", Why: "three or four hanging servers of as many submitters hold every worker of a state", Was: true,
-	At: "domain/fair (Share).Reserve", Do: []Op{Expr("min(kept, s.Workers/2)", "2")},
+	At: "domain/fair (Share).Reserve", Do: []Op{Call("min", "2")},
 	Package: daemon, Test: "TestHostileCrowd/GET_hangs,_4", Hangs: true,
 }, {
 	Name: "the gate in front of a daemon", Why: "the share of a submitter and of a server is counted, and keeps nothing waiting",
@@ -301,15 +301,15 @@ var bugs = []Mutant{{
 	Package: daemon, Test: "TestStepsOfAJobInSeveralProcesses",
 }, {
 	Name: "the bytes beyond the size that a server states", Why: "a server that states ten bytes sends as much as the disk has", Was: true,
-	At: "cmd/internal/daemon/payload promiseSlack", Do: []Op{Expr("1 << 20", "1 << 28")},
+	At: "cmd/internal/daemon/payload promiseSlack", Do: []Op{Value("promiseSlack", "1 << 28")},
 	Package: daemon, Test: "TestPromisedSizeIsKept",
 }, {
 	Name: "the modes of stored files", Why: "every user of the machine reads the signed URLs of manifests", Was: true,
-	At: "cmd/internal/store privateFile", Do: []Op{Expr("0o600", "0o644")},
+	At: "cmd/internal/store privateFile", Do: []Op{Value("privateFile", "0o644")},
 	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
 }, {
 	Name: "the modes of directories of the store", Why: "every user of the machine sees what is stored, and by which names", Was: true,
-	At: "cmd/internal/store privateDir", Do: []Op{Expr("0o700", "0o755")},
+	At: "cmd/internal/store privateDir", Do: []Op{Value("privateDir", "0o755")},
 	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
 }, {
 	Name: "the pauses that grow", Why: "an outage of seconds at the other side ends a job until a person comes", Was: true,
@@ -321,7 +321,7 @@ var bugs = []Mutant{{
 	Package: daemon, Test: "TestStop",
 }, {
 	Name: "the job of a file that is requeued", Why: "the file waits, its job stays failed, and no worker takes it", Was: true,
-	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Expr("!failed", "true")},
+	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Value("failed", "false")},
 	Package: "cmd/internal/app", Test: "TestRequeuedFileTakesItsJobWithIt",
 }, {
 	Name: "a download that takes the reserve of the disk", Why: "what a server sends beyond its promise leaves no space for others",
@@ -337,7 +337,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/stack", Test: "TestKilledPostgresIsWaitedFor",
 }, {
 	Name: "a mail's key that changes with what is noted of its batch", Why: "a report that is made again is mailed again", Was: true,
-	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Expr(`string(r.Batch)+"/"+delivery.Report`, `fmt.Sprintf("%s/%d", r.Batch, t.Batch.Version)`)},
+	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Value("key", `fmt.Sprintf("%s/%d", r.Batch, t.Batch.Version)`, "string")},
 	Package: daemon, Test: "TestOneMailAReport",
 }, {
 	Name: "the key of a report that is sent again and whose end is unknown", Why: "an operator who asks once more after a crash sends a second mail",
@@ -405,7 +405,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/config", Test: "TestNoFaultShowsASecret",
 }, {
 	Name: "the installation's timeouts", Why: "a sweep from cron in another environment ends attempts that the service lets run", Was: true,
-	At: "cmd/internal/wire (*Installation).fileLimits", Do: []Op{Expr("timeouts.download.Timeout", "in.cfg.DownloadTimeout")},
+	At: "cmd/internal/wire (*Installation).fileLimits", Do: []Op{Value("mayDownload", "in.cfg.DownloadTimeout")},
 	Package: "cmd/internal/wire", Test: "TestTimeoutsOfTheInstallation",
 }, {
 	Name: "what serves tells its timeouts", Why: "where no timeout is set a sweep from cron ends attempts by a configuration that may be of another environment", Was: true,
@@ -413,7 +413,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/wire", Test: "TestTimeoutsOfTheInstallation",
 }, {
 	Name: "the longest of the timeouts that serve", Why: "one process ends attempts that another lets run",
-	At: "domain/setting ChooseTimeout", Do: []Op{Expr("served[len(served)-1]", "served[0]")},
+	At: "domain/setting ChooseTimeout", Do: []Op{Element(0, "served[0]", "SourceService")},
 	Package: "domain/setting", Test: "TestChooseTimeout",
 }, {
 	Name: "damaged timeouts are an error", Why: "a sweep falls back to its own configuration, and ends attempts that others let run",
