@@ -17,8 +17,8 @@ func TestCrumbs(t *testing.T) {
 		{"eventstore/internal/x", strings.Repeat("// A comment.\n\n", crumb), false, "one importer"},
 		{"eventstore/internal/x", strings.Repeat("var _ = 0\n", crumb), false, ""},
 		{"eventstore/internal/x", "const A = 1", true, ""},
-		{"deploy/profiles", "const A = 1", false, ""}, // its row has a reason
-		{"deploy/profiles", "const A = 1", true, "is no crumb"},
+		{"docs", "const A = 1", false, ""}, // its row has a reason
+		{"docs", "const A = 1", true, "is no crumb"},
 	} {
 		root := tree(c.pkg+"/a.go", "", c.body)
 		importer := &fstest.MapFile{Data: []byte("package p\n" + "import _ \"" + Module + "/" + c.pkg + "\"\n")}

@@ -200,7 +200,7 @@ var Layers = []Layer{
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/operation", "cmd/internal/remote", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles", "docs"}),
-		TestMay:  []string{"projections/projtest", "cmd/internal/drop", "cmd/internal/sweep"},
+		TestMay:  []string{"projections/projtest", "cmd/internal/drop", "cmd/internal/profile", "cmd/internal/sweep"},
 	}, {
 		// What operators see of a process: it counts, and asks what it is handed.
 		Packages: []string{"cmd/internal/ops/..."},
@@ -227,7 +227,6 @@ var Layers = []Layer{
 	}, {
 		// What the demonstration deposits, and under which profile.
 		Packages: []string{"deploy/profiles"},
-		Why:      "A file can be embedded only from its own folder, and an operator installs these.",
 	}, {
 		// Schemas that the program shows.
 		Packages: []string{"docs"},

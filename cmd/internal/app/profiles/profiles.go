@@ -330,6 +330,12 @@ func checked(name, content string) (p profile.Profile, err error) {
 	return p, nil
 }
 
+// CheckFile returns an error if the content of a file is not a profile.
+func CheckFile(file string, content []byte) error {
+	_, err := profile.Parse(file, content)
+	return err
+}
+
 // differences says in a line each what a profile will say otherwise.
 func differences(was, to profile.Profile, made bool) (lines []string) {
 	if made {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	reference "github.com/accession-ingest/accession/deploy/profiles"
 )
 
@@ -31,7 +31,7 @@ does. Put it into profiles_dir as PROFILE.yaml, or set it while the service runs
 	c.Flags().StringVar(&shoulder, "shoulder", "", "`PREFIX` of every identifier: consonants and a digit (required)")
 	c.RunE = e.Anywhere(func(_ context.Context, args []string) error {
 		text := fresh(map[string]string{"name": args[0], "collection": cmp.Or(collection, args[0]), "owner": owner, "  naan": naan, "  shoulder": shoulder})
-		if _, err := profile.Parse(args[0]+".yaml", text); err != nil {
+		if err := profiles.CheckFile(args[0]+".yaml", text); err != nil {
 			return &app.Error{Kind: app.Invalid, What: "make a profile", Err: err, Hint: "`accession profile init --help` shows what is needed"}
 		}
 		_, err := e.Out.Write(text)
