@@ -63,6 +63,20 @@ type QueryInspector interface {
 	RepairQuery(ctx context.Context, want lookup.Query, observed Observed) error
 }
 
+// EntryInspector compares and repairs the entries of the compute queue.
+type EntryInspector interface {
+	// InspectEntry reads all nodes of an entry, as InspectJob those of a job; its claim is the
+	// lock. known is what the events say of it, at least its id.
+	InspectEntry(ctx context.Context, known compute.Entry, also ...string) (Observed, error)
+	// ExpectedEntry returns the nodes that an entry should have, without its claim. What no
+	// event says stays as it was observed: how often it was passed over, and whether its
+	// worker computes.
+	ExpectedEntry(e compute.Entry, o Observed) Nodes
+	// RepairEntry makes the nodes of an entry what they should be, without an event.
+	// ErrConflict: it has changed since it was inspected.
+	RepairEntry(ctx context.Context, want compute.Entry, observed Observed) error
+}
+
 // Layout returns the nodes that a state should have.
 type Layout interface {
 	// ExpectedJob takes a job that has left its queue in few nodes or in all, as it was
@@ -83,6 +97,10 @@ type Survey struct {
 	Jobs     []domain.JobID
 	Queries  []domain.QueryID
 	Settings []domain.Aggregate
+	// Compute are the entries of the compute queue that have a status, ComputeNodes the other
+	// nodes there by the entry that they name: "" are keys that name none.
+	Compute      []compute.ID
+	ComputeNodes map[compute.ID][]string
 	// Entries are the nodes in queues, Refs those in the sub-states of batches,
 	// Promises those of working space, Objects those among the jobs of an object, by the
 	// job that they name.
@@ -117,10 +135,15 @@ type ObservedLock struct {
 	Node   string
 	Holder string // a worker, "" = it cannot be read
 	// Alive says that the holder is registered and that the lock ends with its session.
-	Alive   bool
+	Alive bool
+	// Lease says that it is the lease of an entry, and ends with no session.
+	Lease   bool
 	Created int64 // in which commit; distinguishes one lock from the next
-	Version int32 // of the node, 0 as long as it was not seized
+	Version int32 // of the node, 0 as long as it was not seized or renewed
 }
+
+// Numbers are those that the next ids have, by kind.
+type Numbers struct{ Batch, Job, Query, Entry int64 }
 
 // History is the live state that the log folds to: what a lost tree is restored from.
 type History struct {

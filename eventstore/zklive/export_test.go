@@ -128,7 +128,7 @@ func (s *Store) FillWaiting(ctx context.Context, waiting, users int, user func(i
 		deposits[i] = eventstore.DepositOfBatch(b)
 	}
 	shared := s.root.RingNodes(fair.QueueMetadata, deposits, eventstore.RingState{})
-	if err := s.RaiseIDs(ctx, int64(waiting)+1, 1, 1); err != nil {
+	if err := s.RaiseIDs(ctx, eventstore.Numbers{Batch: int64(waiting) + 1}); err != nil {
 		return err
 	}
 	if _, err := s.session.Set(ctx, "zklive/bench/fill", shared[0].Path, shared[0].Data(), -1); err != nil {

@@ -4,6 +4,8 @@ package zklive_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -116,10 +118,11 @@ func walk(t *testing.T, fates ...fate) walked {
 		t.Errorf("%s and %s were given twice", first, next)
 	}
 	high := next.Number() + 100
-	k.must(k.store.RaiseIDs(t.Context(), high, high, high))
+	want := eventstore.Numbers{Batch: high, Job: high, Query: high, Entry: high}
+	k.must(k.store.RaiseIDs(t.Context(), want))
 	k.must(k.store.RaiseHighWater(t.Context(), 1))
-	if batch, job, query, err := k.store.NextIDs(t.Context()); err != nil || batch != high || job != high || query != high {
-		t.Errorf("the next ids are raised to %d, %d and %d (%v), want %d", batch, job, query, err, high)
+	if next, err := k.store.NextIDs(t.Context()); err != nil || next != want {
+		t.Errorf("the next ids are raised to %+v (%v), want %d", next, err, high)
 	}
 	remove(t, k.w.root)
 	out.lost = append(k.loser.met(), k.restores(fates...)...)
@@ -224,7 +227,7 @@ func (k *walker) queries() {
 func (k *walker) entries() {
 	ctx := k.Context()
 	for _, key := range []string{"a", "b"} {
-		k.kit.Request("maps", key, 100, key)
+		k.repairsEntry(k.kit.Request("maps", key, 100, key).State)
 	}
 	wants := compute.Wants{PassLimit: 1, Cached: func(g entry.Group) bool { return g.Group == "b" }}
 	taken := must(k.kit.Handler.TakeEntry(ctx, wants, storetest.Under(nil, false)))(k)
@@ -237,6 +240,19 @@ func (k *walker) entries() {
 	must(k.kit.Handler.EndEntry(ctx, taken, compute.Fail{Reason: storetest.Broken()}, storetest.Under(nil, false)))(k)
 	must(k.kit.Handler.Entry(ctx, taken.State.ID, compute.Purge{}, storetest.Operator()))(k)
 	k.leases()
+}
+
+// repairsEntry repairs an entry that has lost its key.
+func (k *walker) repairsEntry(want compute.Entry) {
+	ctx := k.Context()
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	k.must(err)
+	defer conn.Close()
+	k.must(conn.Delete(fmt.Sprintf("%s/compute/keys/%x", k.w.root, sha256.Sum256([]byte(want.Work.Key))), -1))
+	k.must(k.store.RepairEntry(ctx, want, must(k.store.InspectEntry(ctx, want))(k)))
+	if id := must(k.store.EntryOfKey(ctx, want.Work.Key))(k); id != want.ID {
+		k.Errorf("the key of %s leads to %s", want.ID, id)
+	}
 }
 
 // leases are renewed and become overdue.

@@ -5,9 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 
 	"github.com/accession-ingest/accession/domain"
 )
@@ -38,7 +40,7 @@ func failsWhatRuns(o *crashInstallation, point string) {
 func raisesIDs(o *crashInstallation, point string) {
 	o.finish(o.deposit("again")) // the second at least, so that 2 is in use
 	o.verifies()
-	batch, job, _, err := o.live.NextIDs(o.t.Context())
+	was, err := o.live.NextIDs(o.t.Context())
 	o.must(err)
 	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
 	o.must(err)
@@ -54,9 +56,9 @@ func raisesIDs(o *crashInstallation, point string) {
 	if o.interrupt == nil && !strings.Contains(string(out), "ids_low") {
 		o.t.Errorf("repair after a death at %s:\n%s", point, out)
 	}
-	nextBatch, nextJob, _, err := o.live.NextIDs(o.t.Context())
-	if err != nil || nextBatch < batch || nextJob < job {
-		o.t.Errorf("the next ids are %d and %d after a death at %s (%v), and were %d and %d", nextBatch, nextJob, point, err, batch, job)
+	next, err := o.live.NextIDs(o.t.Context())
+	if err != nil || next.Batch < was.Batch || next.Job < was.Job {
+		o.t.Errorf("the next ids are %+v after a death at %s (%v), and were %+v", next, point, err, was)
 	}
 }
 
@@ -207,6 +209,32 @@ func repairsQueries(o *crashInstallation, point string) {
 	s.stop()
 	s = o.serve()
 	o.answered(id)
+	s.stop()
+	o.finish()
+}
+
+// repairsEntries: an entry of the compute queue that waits has lost its key.
+func repairsEntries(o *crashInstallation, point string) {
+	o.finish()
+	o.verifies()
+	s := o.serve("--roles=relay,projector")
+	group := uuid.NewString()
+	o.run("compute", "submit", "--dataset", "nights", "--group", group, "--key", group, "--input", newOpenDirectory(o.t).URL+"/a.txt")
+	o.verifies()
+	conn, _, err := zk.Connect([]string{o.settings["zookeeper"]}, 10*time.Second, zk.WithLogInfo(false))
+	o.must(err)
+	defer conn.Close()
+	o.must(conn.Delete(o.settings["zookeeper_root"]+keyOf(group), -1))
+	o.dies(point, nil, "verify", "--repair", "--yes", "--wait", "1s")
+	_, _ = o.command("verify", "--repair", "--yes", "--wait", "1s").CombinedOutput() // its exit code is for what was found before
+	o.verifies()
+	work := o.command("compute", "worker", "--profile", "test", "--datasets", "nights", "--exec", "wc -c < {in} > {out}")
+	o.must(work.Start())
+	waitFor(o.t, "the result of "+group, func() bool {
+		return o.count("select count(*) from accession.compute_entry where group_name = $1 and status = 'SUCCESSFUL'", group) == 1
+	})
+	_ = work.Process.Signal(syscall.SIGTERM)
+	_ = work.Wait() // it was stopped
 	s.stop()
 	o.finish()
 }

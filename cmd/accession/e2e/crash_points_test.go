@@ -46,6 +46,7 @@ var scenes = []pointScene{
 	{"zklive/destroy/...", cleansUp},
 	{"zklive/repair/ring...", repairsRings},
 	{"zklive/repair/query...", repairsQueries},
+	{"zklive/repair/entry...", repairsEntries},
 	{"zklive/repair/...", repairs},
 	{"zklive/restore/...", restores},
 	{"zklive/ids/raise/...", raisesIDs},

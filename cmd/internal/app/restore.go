@@ -54,6 +54,7 @@ func (a *App) raiseNextIDs(ctx context.Context, water consistency.HighWater, h *
 	}
 	h.NextBatch = min(max(h.NextBatch, batch.Number()+1)+consistency.IDGap, domain.MaxID+1)
 	h.NextJob = min(max(h.NextJob, job.Number()+1)+consistency.IDGap, domain.MaxID+1)
+	h.NextEntry = min(h.NextEntry+consistency.IDGap, domain.MaxID+1)
 	return recordErr, nil
 }
 

@@ -85,6 +85,16 @@ const (
 	TicketOrphan  domain.Code = "ticket_orphan"
 	RingWrong     domain.Code = "ring_wrong"
 
+	EntryMissing     domain.Code = "entry_missing"
+	EntryNameMissing domain.Code = "entry_name_missing"
+	EntryNameWrong   domain.Code = "entry_name_wrong"
+	EntryNameOrphan  domain.Code = "entry_name_orphan"
+	EntryKeyMissing  domain.Code = "entry_key_missing"
+	EntryKeyWrong    domain.Code = "entry_key_wrong"
+	EntryKeyOrphan   domain.Code = "entry_key_orphan"
+	EntryClaimWrong  domain.Code = "entry_claim_wrong"
+	EntryClaimOrphan domain.Code = "entry_claim_orphan"
+
 	SettingWrong     domain.Code = "setting_wrong"
 	LockStale        domain.Code = "lock_stale"
 	TreeBehind       domain.Code = "tree_behind"
@@ -155,11 +165,11 @@ var FindingCodes = []FindingCode{
 	{JobMissing, InZooKeeper, Repairable, "a job has no node at all", rewrite},
 	{BatchMissing, InZooKeeper, Repairable, "a batch has no node at all", rewrite},
 	{QueryMissing, InZooKeeper, Repairable, "a query that has not ended has no node at all", rewrite},
-	{StatusMissing, InZooKeeper, Repairable, "the status of a batch, job or query is missing", rewrite},
-	{StatusWrong, InZooKeeper, Repairable, "the status of a batch, job or query differs from its history, or cannot be read", rewrite},
+	{StatusMissing, InZooKeeper, Repairable, "the status of a batch, job, query or entry of the compute queue is missing", rewrite},
+	{StatusWrong, InZooKeeper, Repairable, "the status of a batch, job, query or entry of the compute queue differs from its history, or cannot be read", rewrite},
 	{NodeMissing, InZooKeeper, Repairable, "another node of a batch, job or query is missing", rewrite},
 	{NodeWrong, InZooKeeper, Repairable, "another node of a batch, job or query differs from its history", rewrite},
-	{NodeUnknown, InZooKeeper, Repairable, "a batch, job or query has a node that none has", discard},
+	{NodeUnknown, InZooKeeper, Repairable, "a batch, job, query or entry of the compute queue has a node that none has", discard},
 	{QueueEntryMissing, InZooKeeper, Repairable, "a job is not in the queue of its state and priority", rewrite},
 	{QueueEntryWrong, InZooKeeper, Repairable, "a job is in a queue other than that of its state and priority", discard},
 	{QueueEntryOrphan, InZooKeeper, Repairable, "a queue entry has no job", discard},
@@ -175,19 +185,28 @@ var FindingCodes = []FindingCode{
 	{TicketMissing, InZooKeeper, Repairable, "a batch or query that waits or runs has no node in its deposit queue", rewrite},
 	{TicketOrphan, InZooKeeper, Repairable, "a deposit queue has a node for a batch or query that neither waits nor runs there", discard},
 	{RingWrong, InZooKeeper, Repairable, "a deposit queue is not what its batches or queries and its history say: its users, how many of their deposits run, whose turn it is, or its last steps", rewrite},
+	{EntryMissing, InZooKeeper, Repairable, "an entry of the compute queue that is not purged has no node at all", rewrite},
+	{EntryNameMissing, InZooKeeper, Repairable, "an entry is not among those of its state (`/unowned`, `/owned`, `/done`, `/failed`)", rewrite},
+	{EntryNameWrong, InZooKeeper, Repairable, "an entry is among those of another state or under another name, or its node there differs from its history", rewrite},
+	{EntryNameOrphan, InZooKeeper, Repairable, "`/unowned`, `/owned`, `/done` or `/failed` names an entry that does not exist", discard},
+	{EntryKeyMissing, InZooKeeper, Repairable, "the key of an entry does not lead to it, so that the same work would be done twice", rewrite},
+	{EntryKeyWrong, InZooKeeper, Repairable, "the key of an entry leads to another one, or to none", rewrite},
+	{EntryKeyOrphan, InZooKeeper, Repairable, "a key leads to an entry that does not exist or has another key, so that work under this key is refused", discard},
+	{EntryClaimWrong, InZooKeeper, Repairable, "the claim of an entry is neither a lease nor that of a live worker", "`accession verify --repair` removes it; then another worker gets the entry"},
+	{EntryClaimOrphan, InZooKeeper, Repairable, "a claim or lease has no entry, or the entry has no worker", discard},
 	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version differs from its history", rewrite},
 	{LockStale, InZooKeeper, Repairable, "a lock is held by a worker that is gone", discard},
-	{TreeBehind, InZooKeeper, Repairable, "a batch, job, query or setting is older than its history", rewrite},
+	{TreeBehind, InZooKeeper, Repairable, "a batch, job, query, setting or entry of the compute queue is older than its history", rewrite},
 	{StrayNode, InZooKeeper, Repairable, "a node belongs to nothing", discard},
 	{ForeignNode, InZooKeeper, Person, "a node stands beside those that the tree has, or among workers, leads and permits without a session", "no repair removes it, because a newer program may have made it: if none uses this tree, remove it with ZooKeeper's own `zkCli.sh deleteall ROOT/NODE`"},
 	{WorkOrphan, InWorkDir, Repairable, "a working directory has no job", discard},
 	{TreeOlder, InZooKeeper, Person, "the live state is an older copy: the log has events that it never had", "`accession restore zookeeper` replaces it by what the log has"},
 	{LogOlder, InLog, Person, "the log is an older copy, or another log: the outbox has seen events that it does not have", "`accession restore log` restores lost events; then the projector goes on"},
-	{IDsLow, InZooKeeper, Repairable, "the next id of a batch, a job or a query is not above those in use", "`accession verify --repair` raises it"},
+	{IDsLow, InZooKeeper, Repairable, "the next id of a batch, a job, a query or an entry of the compute queue is not above those in use", "`accession verify --repair` raises it"},
 	{RecordsOlder, InPostgres, Repairable, "schema record in PostgreSQL is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` makes the inventory again from the storage manifests and the log, and then takes the records as they are"},
 	{StoreOlder, InStore, Repairable, "the object store is an older copy: it has not seen high-water marks that the others have", "put the newest copy back if there is one; else `accession verify --repair` takes the store as it is: each file that it lacks remains a finding until a copy of it is put back"},
 	{NotInLog, InZooKeeper, Person, "a change is neither in the log nor in the outbox", lostTail},
-	{UnknownThere, InZooKeeper, Person, "a batch, job, query or setting has no history", lostTail},
+	{UnknownThere, InZooKeeper, Person, "a batch, job, query, setting or entry of the compute queue has no history", lostTail},
 	{DamagedUnsent, InZooKeeper, Person, "something is damaged whose events may still be in the outbox, so that what it should be is not known", "let the outbox drain (is a relay running, and does NATS answer? `accession status`), then verify again"},
 	{OutboxOld, InZooKeeper, Person, "events stay in the outbox for too long", "is a relay running, and does NATS answer? `accession status`"},
 	{HistoryBroken, InLog, Person, "an event cannot follow the one before it", "keep the log as it is and ask for help: nothing may be written over it"},

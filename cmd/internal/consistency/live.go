@@ -148,6 +148,8 @@ func compareNodes(a domain.Aggregate, want, got eventstore.Nodes, behind bool) (
 			code = BatchMissing
 		case domain.KindQuery:
 			code = QueryMissing
+		case domain.KindEntry:
+			code = EntryMissing
 		}
 		return []Finding{finding(code, a.String(), "", names(want), absent)}
 	}
@@ -195,6 +197,8 @@ func codesOf(a domain.Aggregate, node string, status bool) nodeCodes {
 	switch {
 	case a.Kind == domain.KindSetting:
 		return nodeCodes{SettingWrong, SettingWrong, SettingWrong}
+	case a.Kind == domain.KindEntry:
+		return codesOfEntry(node)
 	case strings.HasPrefix(node, "/jobs/states/") && status:
 		return nodeCodes{QueueEntryMissing, QueueEntryWrong, ""}
 	case strings.HasPrefix(node, "/jobs/states/"):

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -287,6 +288,7 @@ type highestIDs struct {
 	batch domain.BatchID
 	job   domain.JobID
 	query domain.QueryID
+	entry compute.ID
 }
 
 // meet takes the ids that an event names.
@@ -298,6 +300,9 @@ func (h *highestIDs) meet(r domain.Recorded) {
 	if r.Aggregate.Kind == domain.KindQuery {
 		h.query = max(h.query, domain.QueryID(r.Aggregate.ID))
 	}
+	if r.Aggregate.Kind == domain.KindEntry {
+		h.entry = max(h.entry, compute.ID(r.Aggregate.ID))
+	}
 	if m, ok := domain.MoveOfFile(r.Data); ok { // its job's own events may be lost
 		h.job = max(h.job, m.JobID)
 	}
@@ -308,7 +313,7 @@ func (h *highestIDs) meet(r domain.Recorded) {
 
 // below returns an [*Older] unless all of them are below the next ids.
 func (h highestIDs) below(ctx context.Context, next IDs) error {
-	batch, job, query, err := next.NextIDs(ctx)
+	at, err := next.NextIDs(ctx)
 	if err != nil {
 		return err
 	}
@@ -316,12 +321,14 @@ func (h highestIDs) below(ctx context.Context, next IDs) error {
 		return &Older{IDsLow, fmt.Sprintf("%s in ZooKeeper is %d, and %s is in use: it was lowered, or ZooKeeper has an older copy", node, next, used)}
 	}
 	switch {
-	case batch <= h.batch.Number():
-		return low("/ids/bid", batch, string(h.batch))
-	case job <= h.job.Number():
-		return low("/ids/jid", job, string(h.job))
-	case query <= h.query.Number():
-		return low("/ids/query", query, string(h.query))
+	case at.Batch <= h.batch.Number():
+		return low("/ids/bid", at.Batch, string(h.batch))
+	case at.Job <= h.job.Number():
+		return low("/ids/jid", at.Job, string(h.job))
+	case at.Query <= h.query.Number():
+		return low("/ids/query", at.Query, string(h.query))
+	case at.Entry <= h.entry.Sequence():
+		return low("/ids/entry", at.Entry, string(h.entry))
 	}
 	return nil
 }
@@ -371,10 +378,10 @@ func (c *checker) ids(ctx context.Context) error {
 		return err
 	}
 	h := c.highest
-	f := finding(IDsLow, "", "/ids", fmt.Sprintf("above %s, %s and %s", cmp.Or(h.batch, "no batch"), cmp.Or(h.job, "no job"), cmp.Or(h.query, "no query")), low.Why)
+	f := finding(IDsLow, "", "/ids", fmt.Sprintf("above %s, %s, %s and %s", cmp.Or(h.batch, "no batch"), cmp.Or(h.job, "no job"), cmp.Or(h.query, "no query"), cmp.Or(h.entry, "no entry")), low.Why)
 	above := func(highest int64) int64 { return min(highest+1+IDGap, domain.MaxID+1) }
 	f.repair = func(ctx context.Context) error {
-		return c.Live.RaiseIDs(context.WithoutCancel(ctx), above(h.batch.Number()), above(h.job.Number()), above(h.query.Number()))
+		return c.Live.RaiseIDs(context.WithoutCancel(ctx), eventstore.Numbers{Batch: above(h.batch.Number()), Job: above(h.job.Number()), Query: above(h.query.Number()), Entry: above(h.entry.Sequence())})
 	}
 	c.report(f)
 	return nil

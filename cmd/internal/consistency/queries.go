@@ -35,25 +35,20 @@ func (c *checker) query(ctx context.Context, known lookup.Query) (comparison[loo
 	}, known)
 }
 
-// queryAgain compares a query again and repairs it. The event stands in the history of
-// maintenance, so that the query's own history stays as it is.
+// queryAgain compares a query again and repairs it.
 func (r repairer) queryAgain(ctx context.Context, id domain.QueryID) (Outcome, error) {
 	out := Outcome{Subject: id.Aggregate().String()}
 	v, err := r.query(ctx, lookup.Query{ID: id})
 	if left, err := r.ready(ctx, &out, v.findings, &v.observed, err); left || err != nil {
 		return out, err
 	}
-	found, want := v.findings, v.want
-	found[0].repair = func(ctx context.Context) error {
+	want := v.want
+	return r.rewrite(ctx, v.findings, func(ctx context.Context) error {
 		if want.State.Ended() && !v.observed.Dir {
 			want = lookup.Query{ID: id}
 		}
 		return r.Live.RepairQuery(ctx, want, v.observed)
-	}
-	for i := range found[1:] {
-		found[i+1].repair = func(context.Context) error { return nil } // the first one repairs all
-	}
-	return r.strays(ctx, found)
+	})
 }
 
 // orphanQueryTickets is orphanTickets for queries.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -25,10 +26,10 @@ type Outcome struct {
 const maxStrays = 50
 
 // repairOrder is the order in which kinds are repaired.
-var repairOrder = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindQuery, domain.KindSetting}
+var repairOrder = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindQuery, domain.KindEntry, domain.KindSetting}
 
 // Repair repairs the findings that are repairable: batches first, then jobs,
-// queries, settings, and what belongs to nothing. Each is inspected again and repaired as it is
+// queries, entries of the compute queue, settings, and what belongs to nothing. Each is inspected again and repaired as it is
 // now; what has changed meanwhile is left, and its outcome says so. With o.DryRun
 // nothing is written.
 func Repair(ctx context.Context, cfg Config, h *eventstore.Handler, findings []Finding, o eventstore.Meta) (all []Outcome, err error) {
@@ -144,6 +145,8 @@ func (r repairer) aggregate(ctx context.Context, a domain.Aggregate) (Outcome, e
 		return repair(ctx, r, out, v, err, r.h.RepairJob)
 	case domain.KindQuery:
 		return r.queryAgain(ctx, domain.QueryID(a.ID))
+	case domain.KindEntry:
+		return r.entryAgain(ctx, compute.ID(a.ID))
 	default:
 		v, err := r.setting(ctx, a, settings.zero(a))
 		return repair(ctx, r, out, v, err, r.h.RepairSetting)
@@ -187,6 +190,16 @@ func (r repairer) ready(ctx context.Context, out *Outcome, found []Finding, o *e
 		return false, r.Live.SeizeLock(ctx, o)
 	}
 	return false, nil
+}
+
+// rewrite repairs all that was found about a query or an entry by one write. The event stands
+// in the history of maintenance, so that its own history stays as it is.
+func (r repairer) rewrite(ctx context.Context, found []Finding, write func(context.Context) error) (Outcome, error) {
+	found[0].repair = write
+	for i := range found[1:] {
+		found[i+1].repair = func(context.Context) error { return nil }
+	}
+	return r.strays(ctx, found)
 }
 
 // strays removes nodes and directories that belong to nothing, and repairs what lies

@@ -34,6 +34,9 @@ func (c *checker) strays(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.orphanEntries(ctx); err != nil {
+		return err
+	}
 	for code, list := range map[domain.Code]map[domain.JobID][]string{QueueEntryOrphan: c.survey.Entries, ReferenceOrphan: c.survey.Refs, PromiseOrphan: c.survey.Promises,
 		ObjectEntryOrphan: c.survey.Objects} {
 		for id, nodes := range list {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -23,16 +24,17 @@ type Live struct {
 	eventstore.Inspector
 	eventstore.RingInspector
 	eventstore.QueryInspector
+	eventstore.EntryInspector
 	eventstore.Layout
 	State
 	IDs
 }
 
-// IDs are the numbers that the next batch, the next job and the next query will get.
+// IDs are the numbers that the next ids will have.
 type IDs interface {
-	NextIDs(ctx context.Context) (batch, job, query int64, err error)
+	NextIDs(ctx context.Context) (eventstore.Numbers, error)
 	// RaiseIDs makes them at least these.
-	RaiseIDs(ctx context.Context, batch, job, query int64) error
+	RaiseIDs(ctx context.Context, least eventstore.Numbers) error
 }
 
 // State is the live state as it is read in daily work.
@@ -103,6 +105,7 @@ type Report struct {
 	Files    int    `json:"files"`
 	Queries  int    `json:"queries"`
 	Slots    int    `json:"slots"`
+	Entries  int    `json:"entries"`
 	Settings int    `json:"settings"`
 	// BusyQueues are deposit queues that were written all the time: of them only the numbers
 	// of running deposits were compared.
@@ -139,6 +142,7 @@ type checker struct {
 	unseen   map[domain.Aggregate]bool       // of it, what was not yet met in the log
 	last     uint64                          // the log's last sequence when the check began
 	highest  highestIDs                      // that were met
+	keys     map[string]compute.ID           // the nodes of the keys of entries, by the log
 	atRings  map[string]eventstore.RingState // where the deposit queues stand, by the events
 	met      uint64                          // the last sequence of the log that is in atRings
 	parts    uint32                          // passes
@@ -155,7 +159,7 @@ type checker struct {
 // newChecker takes the survey.
 func newChecker(ctx context.Context, cfg Config) (c *checker, err error) {
 	cfg.Wait, cfg.OutboxLimit = cmp.Or(cfg.Wait, defaultWait), cmp.Or(cfg.OutboxLimit, defaultOutboxLimit)
-	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}}
+	c = &checker{Config: cfg, result: Report{Findings: []Finding{}}, settings: map[domain.Aggregate]domain.Setting{}, keys: map[string]compute.ID{}}
 	c.Progress.Report("listing the live state", 0, 0)
 	c.survey, err = c.Live.Survey(ctx)
 	return c, err
@@ -203,6 +207,9 @@ func (c *checker) begin(ctx context.Context) error {
 	for _, id := range c.survey.Queries {
 		c.surveyed[id.Aggregate()] = true
 	}
+	for _, id := range c.survey.Compute {
+		c.surveyed[id.Aggregate()] = true
+	}
 	for _, a := range c.survey.Settings {
 		c.surveyed[a] = true
 	}
@@ -243,9 +250,10 @@ func (c *checker) passes(ctx context.Context) error {
 func (c *checker) tree(ctx context.Context, f *folded) error {
 	r := &c.result
 	r.Batches, r.Jobs, r.Files, r.Settings = r.Batches+len(f.batches), r.Jobs+len(f.jobs), r.Files+len(f.files), r.Settings+len(f.settings)
-	r.Queries, r.Slots = r.Queries+len(f.queries), r.Slots+len(f.slots)
-	g := c.group(ctx, len(f.batches)+len(f.jobs)+len(f.queries))
+	r.Queries, r.Slots, r.Entries = r.Queries+len(f.queries), r.Slots+len(f.slots), r.Entries+len(f.entries)
+	g := c.group(ctx, len(f.batches)+len(f.jobs)+len(f.queries)+len(f.entries))
 	c.queries(g, f)
+	c.entries(g, f)
 	for a, b := range f.batches {
 		if b.State != domain.BatchDeleted || c.unseen[a] || len(c.survey.Tickets[b.ID]) > 0 {
 			check(g, func(ctx context.Context) (comparison[domain.Batch], error) { return c.batch(ctx, b, f) })
@@ -273,6 +281,8 @@ func (c *checker) unknown(ctx context.Context) error {
 			check(g, func(ctx context.Context) (comparison[domain.Job], error) { return c.job(ctx, jobs.zero(a)) })
 		case domain.KindQuery:
 			check(g, func(ctx context.Context) (comparison[lookup.Query], error) { return c.query(ctx, queries.zero(a)) })
+		case domain.KindEntry:
+			check(g, func(ctx context.Context) (comparison[compute.Entry], error) { return c.entry(ctx, entries.zero(a)) })
 		default:
 			if _, known := c.settings[a]; !known {
 				c.settings[a] = settings.zero(a)

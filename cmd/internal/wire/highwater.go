@@ -74,16 +74,16 @@ func (in *Installation) markHighWater(ctx context.Context, water consistency.Hig
 	if _, now.Epoch, err = live.HighWater(ctx); err != nil {
 		return err
 	}
-	batch, job, _, err := live.NextIDs(ctx)
+	next, err := live.NextIDs(ctx)
 	if err != nil {
 		return err
 	}
 	now.LogSeq = info.Last
-	if batch > 1 {
-		now.Batch = domain.NewBatchID(batch - 1)
+	if next.Batch > 1 {
+		now.Batch = domain.NewBatchID(next.Batch - 1)
 	}
-	if job > 1 {
-		now.Job = domain.NewJobID(job - 1)
+	if next.Job > 1 {
+		now.Job = domain.NewJobID(next.Job - 1)
 	}
 	return water.Raise(ctx, now)
 }

@@ -315,7 +315,11 @@ func (in *inspection) readLock(ctx context.Context, path string) error {
 	if json.Unmarshal(n.Data, &h) == nil {
 		l.Holder = h.Holder
 	}
-	if l.Holder != "" && !strings.Contains(l.Holder, "/") {
+	var lease layout.Lease
+	if in.observed.Aggregate.Kind == domain.KindEntry && n.Stat.EphemeralOwner == 0 && json.Unmarshal(n.Data, &lease) == nil && lease.SHA256 != "" {
+		l.Holder, l.Lease, l.Alive = lease.Worker, true, true
+	}
+	if l.Holder != "" && !l.Lease && !strings.Contains(l.Holder, "/") {
 		stat, err := in.conn.Exists(ctx, in.root.Worker(l.Holder))
 		if err != nil {
 			return err

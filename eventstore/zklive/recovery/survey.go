@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
@@ -29,8 +30,9 @@ type surveyor struct {
 // Survey implements eventstore.Inspector.
 func (x *Inspector) Survey(ctx context.Context) (*eventstore.Survey, error) {
 	v := &surveyor{Inspector: x, out: &eventstore.Survey{Entries: map[domain.JobID][]string{}, Refs: map[domain.JobID][]string{}, Promises: map[domain.JobID][]string{},
-		Objects: map[domain.JobID][]string{}, Unnamed: map[domain.BatchID][]string{}, Tickets: map[domain.BatchID][]string{}, QueryTickets: map[domain.QueryID][]string{}}}
-	for _, step := range []func(context.Context) error{x.Sync, v.beside, v.outbox, v.sessions, v.jobs, v.queries, v.queues, v.promised, v.objects, v.batches, v.tickets, v.settings} {
+		Objects: map[domain.JobID][]string{}, Unnamed: map[domain.BatchID][]string{}, Tickets: map[domain.BatchID][]string{}, QueryTickets: map[domain.QueryID][]string{},
+		ComputeNodes: map[compute.ID][]string{}}}
+	for _, step := range []func(context.Context) error{x.Sync, v.beside, v.outbox, v.sessions, v.jobs, v.queries, v.queues, v.promised, v.objects, v.batches, v.tickets, v.settings, v.entries} {
 		if err := step(ctx); err != nil {
 			return nil, &eventstore.Error{Op: "survey the tree", Err: err}
 		}
@@ -77,7 +79,7 @@ func (v *surveyor) beside(ctx context.Context) error {
 	for _, path := range v.root.Documented() {
 		documented[path] = true
 	}
-	dirs := []string{v.root.Config(), v.root.NextIDs(), v.root.Locks(), v.root.DepositQueues()}
+	dirs := []string{v.root.Config(), v.root.NextIDs(), v.root.Locks(), v.root.DepositQueues(), v.root.Compute()}
 	for _, queue := range domain.DepositQueues {
 		dirs = append(dirs, v.root.DepositQueue(queue), v.root.QueueConfig(queue))
 	}

@@ -162,6 +162,14 @@ var queues = []Mutant{{
 	At: "cmd/internal/consistency (*checker).queries", Do: []Op{Never("Ended")},
 	Package: e2e, Test: "TestVerifyRepairsEveryQuery",
 }, {
+	Name: "the entries among what is compared", Why: "verify does not miss an entry of the compute queue that is damaged",
+	At: "cmd/internal/consistency (*checker).entries", Do: []Op{Never("Purged")},
+	Package: e2e, Test: "TestVerifyRepairsEveryEntry",
+}, {
+	Name: "the entries of a lost tree", Why: "work that waits is lost with the tree",
+	At: "cmd/internal/consistency FoldAll", Do: []Op{Never("Purged")},
+	Package: e2e, Test: "TestRestoreOfComputeQueue",
+}, {
 	Name: "the number of the next query, in a tree that looks empty", Why: "no process opens a tree that has only queries", Was: true,
 	At: "eventstore/zklive/recovery (*Restorer).Untouched", Do: []Op{Element(0, "r.root.Epoch()", "query", "Epoch")},
 	Package: zklive, Test: "TestFreshTreeIsAskedFor/a_query",

@@ -14,7 +14,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
-// IDs allots the numbers of batches, jobs and queries.
+// IDs allots the numbers of batches, jobs, queries and entries.
 type IDs struct {
 	conn *session.Conn
 	root layout.Root
@@ -23,19 +23,19 @@ type IDs struct {
 // New returns the numbers of a tree.
 func New(conn *session.Conn, root layout.Root) *IDs { return &IDs{conn, root} }
 
-// NextIDs returns the numbers that the next batch, the next job and the next query will get.
-func (x *IDs) NextIDs(ctx context.Context) (batch, job, query int64, err error) {
-	for kind, to := range map[string]*int64{"bid": &batch, "jid": &job, "query": &query} {
+// NextIDs returns the numbers that the next ids will have.
+func (x *IDs) NextIDs(ctx context.Context) (next eventstore.Numbers, err error) {
+	for kind, to := range map[string]*int64{"bid": &next.Batch, "jid": &next.Job, "query": &next.Query, "entry": &next.Entry} {
 		if _, err := x.conn.GetJSON(ctx, x.root.IDs(kind), to); err != nil {
-			return 0, 0, 0, &eventstore.Error{Op: "read the next ids", Err: err}
+			return next, &eventstore.Error{Op: "read the next ids", Err: err}
 		}
 	}
-	return batch, job, query, nil
+	return next, nil
 }
 
 // RaiseIDs makes the next numbers at least these.
-func (x *IDs) RaiseIDs(ctx context.Context, batch, job, query int64) error {
-	for kind, least := range map[string]int64{"bid": batch, "jid": job, "query": query} {
+func (x *IDs) RaiseIDs(ctx context.Context, least eventstore.Numbers) error {
+	for kind, least := range map[string]int64{"bid": least.Batch, "jid": least.Job, "query": least.Query, "entry": least.Entry} {
 		if err := x.raise(ctx, x.root.IDs(kind), least); err != nil {
 			return &eventstore.Error{Op: "raise the next ids", Err: err}
 		}

@@ -13,8 +13,17 @@ import (
 // EntryDirs returns the directories of the nodes of entries.
 func (r Root) EntryDirs() []string {
 	return []string{r.EntryDir(entry.Pending), r.EntryDir(entry.Staging), r.EntryDir(entry.Successful), r.EntryDir(entry.Failed),
-		r.At("/compute/entries"), r.At("/compute/keys"), r.EntryClaims()}
+		r.Entries(), r.EntryKeys(), r.EntryClaims()}
 }
+
+// Compute returns the path of the directory of what entries have besides their names.
+func (r Root) Compute() string { return r.At("/compute") }
+
+// Entries returns the path of the directory of the statuses of entries.
+func (r Root) Entries() string { return r.At("/compute/entries") }
+
+// EntryKeys returns the path of the directory of the keys of entries.
+func (r Root) EntryKeys() string { return r.At("/compute/keys") }
 
 // EntryDir returns the path of the directory of the names of entries in a state.
 func (r Root) EntryDir(s entry.State) string {
@@ -35,7 +44,7 @@ func (r Root) EntryDir(s entry.State) string {
 func (r Root) EntryName(e compute.Entry) string { return r.EntryDir(e.State) + "/" + e.Name().String() }
 
 // EntryStatus returns the path of the status of an entry.
-func (r Root) EntryStatus(id compute.ID) string { return r.At("/compute/entries/" + sequence(id)) }
+func (r Root) EntryStatus(id compute.ID) string { return r.At("/compute/entries/" + EntrySequence(id)) }
 
 // EntryClaims returns the path of the directory of the claims of entries.
 func (r Root) EntryClaims() string { return r.At("/compute/claims") }
@@ -45,8 +54,8 @@ func (r Root) EntryKey(key string) string {
 	return r.At(fmt.Sprintf("/compute/keys/%x", sha256.Sum256([]byte(key))))
 }
 
-// sequence returns the digits of an entry's id.
-func sequence(id compute.ID) string { return fmt.Sprintf("%010d", id.Sequence()) }
+// EntrySequence returns the digits of an entry's id.
+func EntrySequence(id compute.ID) string { return fmt.Sprintf("%010d", id.Sequence()) }
 
 // EntryNode is the data of the node of an entry that has its name.
 type EntryNode struct {
@@ -96,7 +105,7 @@ func (r Root) EntryNodes(e compute.Entry) []Node {
 	}
 	status := EntryStatus{Name: e.Name().String(), State: e.State, Attempt: e.Attempt, Passed: e.Passed, Owner: e.Worker, Key: e.Work.Key, Request: e.Request, Result: e.Result,
 		Requested: e.Requested, LastModified: e.Modified, Common: common(e.Version, e.CommandID, e.Reason)}
-	return []Node{{Path: r.EntryName(e), Value: EntryNodeOf(e, e.State)}, {Path: r.EntryStatus(e.ID), Value: status}, {Path: r.EntryKey(e.Work.Key), Value: []byte(sequence(e.ID))}}
+	return []Node{{Path: r.EntryName(e), Value: EntryNodeOf(e, e.State)}, {Path: r.EntryStatus(e.ID), Value: status}, {Path: r.EntryKey(e.Work.Key), Value: []byte(EntrySequence(e.ID))}}
 }
 
 // entry adds what a change does to the nodes of an entry, and the claim that it makes.

@@ -166,7 +166,7 @@ func (r Root) Lock(a domain.Aggregate) string {
 	case domain.KindQuery:
 		return r.Query(domain.QueryID(a.ID)) + "/lock"
 	case domain.KindEntry:
-		return r.EntryClaims() + "/" + sequence(compute.ID(a.ID))
+		return r.EntryClaims() + "/" + EntrySequence(compute.ID(a.ID))
 	}
 	return r.At("/jobs/" + a.ID + "/lock")
 }
