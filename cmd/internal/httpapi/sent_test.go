@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = time.Minute
+const patience = 25 * time.Second
 
 // listening returns the address of a server whose clients have little time, with its own routes
 // or with those of a test, and what is closed when the first connection has ended.
