@@ -173,7 +173,11 @@ var Layers = []Layer{
 	}, {
 		// What may be requested over HTTP, and who may request it.
 		Packages: []string{"cmd/internal/operation"},
-		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export"}),
+		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation/internal/sending"}),
+	}, {
+		// Bodies of answers that are files, compared before they are whole.
+		Packages: []string{"cmd/internal/operation/internal/sending"},
+		May:      []string{"cmd/internal/app/..."},
 	}, {
 		// Forms of other services, whose clients deposit by them.
 		Packages: []string{"cmd/internal/forms"},

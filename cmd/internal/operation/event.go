@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/projections/query"
@@ -177,7 +178,7 @@ func (f *follower) send(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies that buffer answers must not
-	p := &noted{w: w}
+	p := &sending.Noted{W: w}
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
 		return nil
@@ -239,11 +240,11 @@ func (f *follower) send(w http.ResponseWriter, r *http.Request) error {
 func (f *follower) position() string { return fmt.Sprintf(": here\nid: %d\n\n", f.after) }
 
 // flush writes at once.
-func (f *follower) flush(p *noted, text string) error {
+func (f *follower) flush(p *sending.Noted, text string) error {
 	if _, err := p.Write([]byte(text)); err != nil {
 		return err
 	}
-	if err := http.NewResponseController(p.w).Flush(); !errors.Is(err, http.ErrNotSupported) {
+	if err := http.NewResponseController(p.W).Flush(); !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -85,7 +86,7 @@ func objectOperations() []*Operation {
 			if err != nil {
 				return nil, err
 			}
-			return download(file)
+			return sending.File(file)
 		}),
 		stream(Operation{Name: "object.manifest", Method: http.MethodGet, Path: "/v1/objects/{id}/versions/{n}/manifest", Summary: "Get the storage manifest of a version of an object",
 			Need: access.See, On: OnObject, Sends: []string{"application/json"}}, func(ctx context.Context, c *Call, in *ObjectVersion) (send, error) {
@@ -93,7 +94,7 @@ func objectOperations() []*Operation {
 			if err != nil {
 				return nil, err
 			}
-			return download(file)
+			return sending.File(file)
 		}),
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/mails"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/projections/query"
@@ -52,8 +53,8 @@ func writtenAs(r app.Report, o export.ReportOptions) send {
 	return func(w http.ResponseWriter, _ *http.Request) error {
 		defer r.Close()
 		w.Header().Set("Content-Type", mediaTypes[o.Format])
-		p := &noted{w: w}
-		return cmp.Or(export.WriteReport(p, r, o), p.failed())
+		p := &sending.Noted{W: w}
+		return cmp.Or(export.WriteReport(p, r, o), p.Failed())
 	}
 }
 

@@ -3,29 +3,21 @@ package operation
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"reflect"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 )
 
 // send sends an answer that is no JSON. After an error the answer is cut off, so that the
 // client sees that it is not whole.
 type send func(w http.ResponseWriter, r *http.Request) error
 
-// outside is the error of a range that is not in the file. Nothing is sent yet.
-type outside struct{ has string } // Content-Range
-
-// Error implements error.
-func (o *outside) Error() string {
-	return fmt.Sprintf("no part of the range is in the file, which has %s bytes", strings.TrimPrefix(o.has, "bytes */"))
-}
-
-// answer sends the problem.
-func (o *outside) answer(api huma.API, to huma.Context, h http.Header) error {
+// answerOutside sends the problem of a range that is not in the file.
+func answerOutside(o *sending.Outside, api huma.API, to huma.Context, h http.Header) error {
 	for name := range h {
 		if name == "Content-Disposition" || name == "Content-Type" || name == "Repr-Digest" || name == "Etag" {
 			delete(h, name)
@@ -54,8 +46,8 @@ func stream[I any](op Operation, do func(ctx context.Context, c *Call, in *I) (s
 			return &huma.StreamResponse{Body: func(h huma.Context) {
 				r, w := humago.Unwrap(h)
 				err := answer(w, r)
-				if o, ok := errors.AsType[*outside](err); ok {
-					err = o.answer(api, h, w.Header())
+				if o, ok := errors.AsType[*sending.Outside](err); ok {
+					err = answerOutside(o, api, h, w.Header())
 				}
 				if err != nil {
 					if r.Context().Err() == nil {

@@ -251,7 +251,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app/hint", Test: "TestBatch",
 }, {
 	Name: "the last part of an answer with a file", Why: "a client takes a damaged file, or a range of one, as good",
-	At: "cmd/internal/operation sendChecked", Do: []Op{Never("Discard")},
+	At: "cmd/internal/operation/internal/sending sendChecked", Do: []Op{Never("Discard")},
 	Package: e2e, Test: "TestContentOfObjects",
 }, {
 	Name: "whose versions a depositor sees", Why: "a depositor gets the files of others",

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 )
 
 // TestRangeOutsideIsAProblem: it is answered as every other request that fails, and says how
@@ -24,13 +25,9 @@ func TestRangeOutsideIsAProblem(t *testing.T) {
 		return func(w http.ResponseWriter, r *http.Request) error {
 			w.Header().Set("Content-Type", "text/x-letter")
 			w.Header().Set("Content-Disposition", "attachment")
-			h := &delayed{noted: noted{w: w}}
-			http.ServeContent(h, oneRange(r), "", time.Time{}, strings.NewReader("a letter"))
-			if err := h.failed(); err != nil {
-				return err
-			}
-			_, err := h.noted.Write(h.kept)
-			return err
+			n := &sending.Noted{W: w}
+			http.ServeContent(n, r, "", time.Time{}, strings.NewReader("a letter"))
+			return n.Failed()
 		}, nil
 	})
 	op.Register(api, huma.Operation{OperationID: op.Name, Method: op.Method, Path: op.Path}, Server{

@@ -1,4 +1,5 @@
-package operation
+// Package sending writes the bodies of answers that are no JSON.
+package sending
 
 import (
 	"bytes"
@@ -25,11 +26,11 @@ const (
 	lastPart = 32 << 10
 )
 
-// download returns what sends a file, or a range of it, and closes it. A small file that is
+// File returns what sends a file, or a range of it, and closes it. A small file that is
 // not what was stored is an error; the answer with a larger one is never whole: its last
 // bytes are sent when all bytes of the file, also those outside of the range, were compared
 // with its digest.
-func download(c *objects.Content) (send, error) {
+func File(c *objects.Content) (func(w http.ResponseWriter, r *http.Request) error, error) {
 	if c.Size > checkedBefore {
 		return func(w http.ResponseWriter, r *http.Request) error {
 			defer func() { _ = c.Close() }()
@@ -43,18 +44,18 @@ func download(c *objects.Content) (send, error) {
 	}
 	return func(w http.ResponseWriter, r *http.Request) error {
 		describeFile(w.Header(), c)
-		p := &noted{w: w}
+		p := &Noted{W: w}
 		http.ServeContent(p, oneRange(r), "", time.Time{}, bytes.NewReader(data))
-		return p.failed()
+		return p.Failed()
 	}, nil
 }
 
 func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) error {
 	describeFile(w.Header(), c)
-	h := &delayed{noted: noted{w: w}}
+	h := &delayed{Noted: Noted{W: w}}
 	http.ServeContent(h, oneRange(r), "", time.Time{}, c.Seeker())
 	if !h.body || r.Method == http.MethodHead {
-		return h.failed()
+		return h.Failed()
 	}
 	if h.err != nil {
 		return h.err
@@ -65,7 +66,7 @@ func sendChecked(w http.ResponseWriter, r *http.Request, c *objects.Content) err
 	if h.left > 0 {
 		return errors.New("the store has given less than the file")
 	}
-	_, err := h.noted.Write(h.kept)
+	_, err := h.Noted.Write(h.kept)
 	return err
 }
 
@@ -100,46 +101,9 @@ func oneRange(r *http.Request) *http.Request {
 	return r
 }
 
-// noted is an answer of which it is noted why it is not what was asked for.
-type noted struct {
-	w       http.ResponseWriter
-	err     error // the first that a write had
-	outside bool  // the range is; nothing is sent
-}
-
-// failed returns why the answer is not what was asked for.
-func (p *noted) failed() error {
-	if p.outside {
-		return &outside{has: p.w.Header().Get("Content-Range")}
-	}
-	return p.err
-}
-
-// Header implements http.ResponseWriter.
-func (p *noted) Header() http.Header { return p.w.Header() }
-
-// WriteHeader implements http.ResponseWriter.
-func (p *noted) WriteHeader(status int) {
-	if p.outside = status == http.StatusRequestedRangeNotSatisfiable; !p.outside {
-		p.w.WriteHeader(status)
-	}
-}
-
-// Write implements io.Writer.
-func (p *noted) Write(b []byte) (n int, err error) {
-	if p.outside {
-		return len(b), nil // the text of the library
-	}
-	if p.err != nil || len(b) == 0 {
-		return 0, p.err
-	}
-	n, p.err = p.w.Write(b)
-	return n, p.err
-}
-
 // delayed is an answer whose last part waits.
 type delayed struct {
-	noted
+	Noted
 	body bool  // it has a part of the file
 	left int64 // bytes of the body that were not written yet
 	kept []byte
@@ -150,16 +114,16 @@ func (h *delayed) WriteHeader(status int) {
 	if h.body = status == http.StatusOK || status == http.StatusPartialContent; h.body {
 		h.left, _ = strconv.ParseInt(h.Header().Get("Content-Length"), 10, 64) // ServeContent has set it
 	}
-	h.noted.WriteHeader(status)
+	h.Noted.WriteHeader(status)
 }
 
 // Write implements io.Writer.
 func (h *delayed) Write(b []byte) (int, error) {
 	if !h.body {
-		return h.noted.Write(b)
+		return h.Noted.Write(b)
 	}
 	now := int(max(0, min(int64(len(b)), h.left-lastPart)))
-	if n, err := h.noted.Write(b[:now]); err != nil {
+	if n, err := h.Noted.Write(b[:now]); err != nil {
 		return n, err
 	}
 	h.kept = append(h.kept, b[now:]...)
