@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,15 +63,21 @@ func TestWorkersOverHTTP(t *testing.T) {
 	d = second
 	end(d, w, http.StatusOK, "heartbeat", "")
 	end(d, w, http.StatusBadRequest, "complete", `{"result":"\u0000"}`)
+	in.unanswered(d, olga, "/v1/compute/claims/"+w.Token+"/complete", `{"result":{"bytes":25}}`)
 	end(d, w, http.StatusOK, "complete", `{"result":{"bytes":25}}`)
+	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":25},"exit_status":1}`)
+	end(d, w, http.StatusConflict, "fail", `{"class":"content","message":"no header"}`)
 	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":26}}`)
 	ended("moved", "SUCCESSFUL")
 
 	// A worker that gives up, and one that falls silent and comes back late.
 	request("late")
 	w = take("late")
-	end(d, w, http.StatusOK, "fail", `{"class":"content","message":"no header"}`)
+	in.unanswered(d, olga, "/v1/compute/claims/"+w.Token+"/fail", `{"class":"content","message":"no header"}`)
+	before := w
 	w = take("late")
+	end(d, before, http.StatusOK, "fail", `{"class":"content","message":"no header"}`) // another worker has it by now
+	end(d, before, http.StatusConflict, "complete", `{"result":1}`)
 	waitFor(t, "the overdue lease to end", func() bool {
 		return in.count("select count(*) from accession.compute_entry where dataset = 'late' and reason_code = 'worker_lost'") == 1
 	})
@@ -104,4 +111,22 @@ func TestWorkersOverHTTP(t *testing.T) {
 	in.must(python.Wait())
 	ended("nights", "SUCCESSFUL")
 	in.says(0, words("verify"))
+}
+
+// unanswered sends a request whose answer is lost on its way back.
+func (in *installation) unanswered(d *door, caller, path, body string) {
+	in.t.Helper()
+	lost := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if a := d.ask(caller, r.Method, r.URL.Path, body); a.status != http.StatusOK {
+			in.t.Errorf("%s: %d %s", r.URL.Path, a.status, a.body)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer lost.Close()
+	r, err := http.NewRequestWithContext(in.ctx(), http.MethodPost, lost.URL+path, http.NoBody)
+	in.must(err)
+	if a, err := http.DefaultClient.Do(r); err == nil {
+		_ = a.Body.Close()
+		in.t.Errorf("%s: it was answered", path)
+	}
 }

@@ -225,4 +225,8 @@ var queues = []Mutant{{
 	Name: "the token of a lease", Why: "a worker ends the lease of another one",
 	At: "eventstore (*Handler).Leased", Do: []Op{Never("SHA256", "sha256")},
 	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_leased_and_completed",
+}, {
+	Name: "the command of the end of a lease", Why: "a worker whose answer was lost is refused although its result counts",
+	At: "cmd/internal/app/leases end", Do: []Op{Never("found")},
+	Package: "cmd/accession/e2e", Test: "TestWorkersOverHTTP",
 }}

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -17,16 +16,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/attempt"
-	"github.com/accession-ingest/accession/cmd/internal/record"
-	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
-	"github.com/accession-ingest/accession/domain/text"
 	"github.com/accession-ingest/accession/eventstore"
 )
-
-// CodeWorkerFailed is the reason of work that a worker over HTTP has ended without a result.
-const CodeWorkerFailed domain.Code = "worker_failed"
 
 // Bounds of what a worker may ask for and send.
 const (
@@ -56,28 +49,6 @@ type Group struct {
 // Token names a lease.
 type Token struct {
 	Token string `path:"token" maxLength:"200" doc:"Token of the lease"`
-}
-
-// Done is the result of work.
-type Done struct {
-	Token
-	Body struct {
-		Result     json.RawMessage `json:"result" doc:"JSON, at most 64 KiB"`
-		ExitStatus int             `json:"exit_status,omitempty" minimum:"0" maximum:"255" doc:"Of the command"`
-		LastLines  string          `json:"last_lines,omitempty" maxLength:"4096" doc:"What the command wrote last"`
-	}
-}
-
-// Failed says why there is no result.
-type Failed struct {
-	Token
-	Body struct {
-		Class   string `json:"class" enum:"content,remote,system,wait,timeout" doc:"Whose fault it is"`
-		Message string `json:"message" minLength:"1" maxLength:"500" doc:"A sentence for those who read the report"`
-		Never   bool   `json:"never,omitempty" doc:"Another attempt does not help"`
-		// GivenBack is set by a worker that stops.
-		GivenBack bool `json:"given_back,omitempty" doc:"The attempt does not count: the worker stops"`
-	}
 }
 
 // Work is what a worker has taken. Without a token there was none to take.
@@ -212,69 +183,6 @@ func late(id compute.ID, err error) error {
 		return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the lease of %s has ended: what you have made of it counts no more", id), Hint: "send heartbeats more often, or ask for a longer lease"}
 	}
 	return err
-}
-
-// Complete ends work with its result, which is kept first.
-func Complete(ctx context.Context, a *app.App, in *Done) (l Lease, err error) {
-	defer app.Explained(&err, "complete the work")
-	b := in.Body
-	if len(b.Result) > maxResult || !json.Valid(b.Result) || strings.Contains(string(b.Result), `\u0000`) {
-		return l, &app.Error{Kind: app.Invalid, Err: errors.New("the result cannot be kept"), Hint: "send JSON of at most 64 KiB without U+0000; keep what is larger elsewhere, and send where"}
-	}
-	return end(ctx, a, in.Token, func(e compute.Entry) (compute.Command, error) {
-		result := entry.Result{ExitStatus: b.ExitStatus, SHA256: digest(string(b.Result)), Size: int64(len(b.Result))}
-		records, err := a.Open.Records(ctx)
-		if err == nil {
-			err = records.KeepComputeResult(ctx, record.ComputeResult{Entry: e.ID, SHA256: result.SHA256, Key: e.Work.Key, Result: b.Result, ExitStatus: b.ExitStatus,
-				LastLines: text.Lines(b.LastLines[max(0, len(b.LastLines)-maxLines):]), Worker: e.Worker, Attempt: e.Attempt})
-		}
-		return compute.Complete{Result: result}, err
-	})
-}
-
-// Fail ends work without a result.
-func Fail(ctx context.Context, a *app.App, in *Failed) (l Lease, err error) {
-	defer app.Explained(&err, "fail the work")
-	b := in.Body
-	return end(ctx, a, in.Token, func(e compute.Entry) (compute.Command, error) {
-		why := domain.Reason{Class: domain.Class(b.Class), Code: CodeWorkerFailed, Message: text.Line(b.Message), Attempt: e.Attempt, Worker: e.Worker}
-		if b.Never {
-			return compute.Fail{Reason: why}, nil
-		}
-		return compute.Return{Reason: why, Uncounted: b.GivenBack}, nil
-	})
-}
-
-// end ends a lease. The file of its entry ends first.
-func end(ctx context.Context, a *app.App, t Token, with func(compute.Entry) (compute.Command, error)) (l Lease, err error) {
-	id, sum, err := parse(t.Token)
-	if err != nil {
-		return l, err
-	}
-	handler, attempts, err := open(ctx, a)
-	if err != nil {
-		return l, err
-	}
-	at, _, err := handler.Leased(ctx, id, sum)
-	if err != nil {
-		return l, late(id, err)
-	}
-	cmd, err := with(at.State)
-	if err != nil {
-		return l, err
-	}
-	if file := attempts.Of(at.State); file != nil {
-		over, err := file.Resume(ctx)
-		if err == nil && over == nil {
-			over, err = file.End(ctx, cmd)
-		}
-		if err != nil {
-			return l, err
-		}
-		cmd = over
-	}
-	res, err := handler.EndLease(ctx, id, sum, cmd, a.Meta())
-	return Lease{Entry: string(id), Status: res.State.State}, late(id, err)
 }
 
 // Content returns what sends the local copy of the file of an entry, for the worker that has it.
