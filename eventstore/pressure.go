@@ -19,9 +19,10 @@ type Load struct {
 	Queues  map[domain.JobState]int // jobs by state
 	Batches int                     // all of them
 	Queries int                     // all of them
+	Entries int                     // of the compute queue, that are not purged
 	Unended int                     // batches and queries that have not ended; all below the limit
 	Jobs    int                     // all of them, also those that have left their queue
-	Heap    int64                   // bytes of the server's heap that batches, jobs and outbox take, estimated
+	Heap    int64                   // bytes of the server's heap that all of these take, estimated
 }
 
 // Level is how full the outbox is.

@@ -10,8 +10,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 )
 
-// Load returns how much of the live state is in use. Directories are counted, not
-// listed, except by package statuses at the limit.
+// Load returns what is in use. Directories are counted, and listed by package statuses alone.
 func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 	unsent := 0
 	g, gctx := errgroup.WithContext(ctx)
@@ -29,11 +28,12 @@ func (s *Store) Load(ctx context.Context) (l eventstore.Load, err error) {
 	return l, err
 }
 
-// load counts batches, queries and jobs.
+// load counts batches, queries, entries and jobs.
 func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) { l.Batches, err = r.conn.Count(gctx, r.root.Batches()); return err })
 	g.Go(func() (err error) { l.Queries, err = r.conn.Count(gctx, r.root.Queries()); return err })
+	g.Go(func() (err error) { l.Entries, err = r.conn.Count(gctx, r.root.Entries()); return err })
 	g.Go(func() (err error) { l.Jobs, err = r.conn.Count(gctx, r.root.Jobs()); return err })
 	g.Go(func() (err error) { l.Queues, err = r.queued(gctx); return err })
 	if err := g.Wait(); err != nil {
@@ -44,7 +44,7 @@ func (r *reader) load(ctx context.Context) (l eventstore.Load, err error) {
 		queued += n
 	}
 	l.Jobs = max(l.Jobs-1, queued) // the directory of the queues is no job
-	counts := layout.Counts{Batches: l.Batches, Queries: l.Queries, Queued: queued, Finished: l.Jobs - queued}
+	counts := layout.Counts{Batches: l.Batches, Queries: l.Queries, Entries: l.Entries, Queued: queued, Finished: l.Jobs - queued}
 	if r.compact {
 		counts.Finished, counts.Compact = 0, counts.Finished
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
@@ -69,4 +70,49 @@ func TestJobsWaitForHeap(t *testing.T) {
 	if less, err := s.Load(ctx); err != nil || less.Jobs != rows || less.Heap-int64(less.Unsent)*4<<10 >= full.Heap-int64(full.Unsent)*4<<10 {
 		t.Errorf("with a finished job %+v, before %+v: %v", less, full, err)
 	}
+}
+
+// TestHeapOfEntries: an entry of the compute queue counts with all of its nodes until it is
+// purged.
+// Shows: P8
+func TestHeapOfEntries(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewKit(t, w.store)
+	const entries, ofNode = 6, 580 // bytes, as they were measured
+	nodes := func() (n int) {
+		for _, dir := range []string{"/unowned", "/owned", "/done", "/failed", "/compute/entries", "/compute/keys", "/compute/claims"} {
+			n += len(w.nodes(t, dir)) - 1
+		}
+		return n
+	}
+	counts := func(want int) {
+		t.Helper()
+		load, err := w.store.Load(t.Context())
+		heap := load.Heap - int64(load.Unsent)*4<<10
+		if err != nil || load.Entries != want || heap != int64(want)*4<<10 || heap < int64(nodes())*ofNode || want > 0 && nodes() < 3*want {
+			t.Errorf("%d entries with %d nodes: %+v, %d bytes without the outbox (%v)", want, nodes(), load, heap, err)
+		}
+	}
+	counts(0)
+	for i := range entries {
+		k.Request("maps", "", 100, string(rune('a'+i)))
+	}
+	for range entries {
+		if _, err := k.Handler.TakeEntry(t.Context(), compute.Wants{}, storetest.Under(nil, false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := nodes(); n != 4*entries {
+		t.Errorf("entries that workers have take %d nodes", n)
+	}
+	counts(entries)
+	id := k.Request("maps", "", 100, "ended").State.ID
+	counts(entries + 1)
+	for _, cmd := range []compute.Command{compute.Fail{Reason: storetest.Broken()}, compute.Purge{}} {
+		if _, err := k.Handler.Entry(t.Context(), id, cmd, storetest.Operator()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	counts(entries)
 }
