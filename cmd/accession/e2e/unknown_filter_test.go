@@ -57,4 +57,9 @@ func TestUnknownInAFilter(t *testing.T) {
 		d.ask("cy operator/*", "POST", "/v1/bulk-actions?dry_run=true", `{"kind":"`+kind+`","verb":"requeue","filter":{"`+field+`":"`+value+`"},"reason":"x"}`).is(d, 404, app.NotFound)
 	}
 	in.says(4, words("audit ls --user eve"), "eve")
+	for _, command := range []string{"events ls", "events tail --from 1"} {
+		in.says(4, words(command+" --collection sand"), "there is no", "collection")
+		in.says(0, words(command+" --collection test --batch "+string(batch)), string(domain.EventBatchSubmitted), string(domain.EventFileDiscovered))
+	}
+	in.says(0, words("events ls --collection rocks"), "no events")
 }

@@ -24,6 +24,7 @@ func (p *program) events() *cobra.Command {
 
 func (p *program) eventsLs() *cobra.Command {
 	var s app.Selection
+	var collection string
 	var limit int
 	c := &cobra.Command{
 		Use:   "ls",
@@ -34,7 +35,7 @@ them, as CSV or Parquet, in a file or as messages, use ` + "`accession replay`" 
 		Args:    cobra.NoArgs,
 		RunE: p.over(func(ctx context.Context, d door.Door, _ []string) error {
 			lines, n := export.NewJSONLines(p.Out), 0
-			for e, err := range door.Selected(ctx, d, s) {
+			for e, err := range door.Selected(ctx, d, s, collection) {
 				if err != nil {
 					return err
 				}
@@ -54,6 +55,7 @@ them, as CSV or Parquet, in a file or as messages, use ` + "`accession replay`" 
 		}),
 	}
 	selectionFlags(c, &s)
+	collectionFlag(c, &collection)
 	flags.Limit(c, &limit, flags.ListLimit, "events")
 	return c
 }
@@ -67,6 +69,7 @@ func (p *program) note(format string, args ...any) {
 
 func (p *program) eventsTail() *cobra.Command {
 	var o app.TailOptions
+	var collection string
 	c := &cobra.Command{
 		Use:   "tail",
 		Short: "Show the last events, and follow",
@@ -83,7 +86,7 @@ Ctrl-C. With -o json each event is one line.`,
 			o.From = 1
 		}
 		lines := export.NewJSONLines(p.Out)
-		for e, err := range door.Tail(ctx, d, o) {
+		for e, err := range door.Tail(ctx, d, o, collection) {
 			if err != nil {
 				return err
 			}
@@ -94,6 +97,7 @@ Ctrl-C. With -o json each event is one line.`,
 		return ctx.Err()
 	})
 	selectionFlags(c, &o.Selection)
+	collectionFlag(c, &collection)
 	c.Flags().BoolVarP(&o.Follow, "follow", "f", false, "show new events as they come")
 	return c
 }
@@ -109,6 +113,10 @@ func selectionFlags(c *cobra.Command, s *app.Selection) {
 	flags.Parsed(c, &s.File, "file", "", "only the file with this `HASH`", flags.Optional(domain.ParseFileHash))
 	f.StringSliceVar(&s.Types, "type", nil, "only events of this `TYPE`, such as job.failed or job.*; several separated by commas")
 	f.StringSliceVar(&s.Actors, "actor", nil, "only events by this `ACTOR`, such as user/maria or daemon/*; several separated by commas")
+}
+
+func collectionFlag(c *cobra.Command, collection *string) {
+	c.Flags().StringVar(collection, "collection", "", "only what belongs to this `COLLECTION`")
 }
 
 // writeEvent writes one event as a line, as text or as JSON.

@@ -58,7 +58,7 @@ log's clock.`,
 			case r.subject != "":
 				return errNotOverHTTP // it publishes to NATS
 			}
-			return p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, door.Selected(ctx, d, r.Selection), r.format) })
+			return p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, door.Selected(ctx, d, r.Selection, ""), r.format) })
 		}),
 	}
 	selectionFlags(c, &r.Selection)

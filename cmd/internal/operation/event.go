@@ -26,7 +26,7 @@ const (
 	streamLife = 15 * time.Minute
 	// maxStreams is how many streams one process serves, maxStreamsOfOne how many of one user.
 	maxStreams, maxStreamsOfOne = 500, 50
-	// knownOwners bounds how many batches a stream knows the owner of.
+	// knownOwners bounds how many batches and files a stream knows the owner of.
 	knownOwners = 4096
 )
 
@@ -158,7 +158,7 @@ type follower struct {
 	sees            access.Filter
 	owner           func(ctx context.Context, of domain.Aggregate) (query.Owner, error)
 	caughtUp        func(ctx context.Context) error // returns when the tables show what is in the log
-	owners          map[domain.BatchID]query.Owner
+	owners          map[domain.Aggregate]query.Owner
 	events          func(ctx context.Context) iter.Seq2[app.Event, error]
 	heartbeat, life time.Duration
 }
@@ -256,14 +256,8 @@ func (f *follower) shown(ctx context.Context, e app.Event) (string, error) {
 	if !f.chosen.Holds(domain.Recorded{Event: domain.Event{Type: e.Type}}) {
 		return "", nil
 	}
-	if !f.sees.All || f.collection != "" {
-		if e.Batch == "" {
-			return "", nil // of no collection
-		}
-		owner, err := f.ownerOf(ctx, e.Batch)
-		if err != nil || !f.sees.Selects(owner.Collection, owner.Submitter) || f.collection != "" && owner.Collection != f.collection {
-			return "", err
-		}
+	if holds, err := f.holds(ctx, e); err != nil || !holds {
+		return "", err
 	}
 	data, err := json.Marshal(e)
 	if err != nil {
@@ -272,23 +266,61 @@ func (f *follower) shown(ctx context.Context, e app.Event) (string, error) {
 	return fmt.Sprintf("id: %d\nevent: %s\ndata: %s\n\n", e.Seq, e.Type, data), nil
 }
 
-// ownerOf returns whose a batch is, once the tables and the live state can tell: an event is
+// holds reports whether an event is of what the caller may see, and of the collection. It is of
+// that of its batch or, if it is of a file of an open directory, of that of the file.
+func (f *follower) holds(ctx context.Context, e app.Event) (bool, error) {
+	if f.sees.All && f.collection == "" {
+		return true, nil
+	}
+	of := e.Batch.Aggregate()
+	if e.Batch == "" {
+		var err error
+		if of, err = domain.ParseAggregate(e.Subject); err != nil || of.Kind != domain.KindFile {
+			return false, nil //nolint:nilerr // of no collection
+		}
+	}
+	owner, err := f.ownerOf(ctx, of)
+	return err == nil && f.sees.Selects(owner.Collection, owner.Submitter) && (f.collection == "" || owner.Collection == f.collection), err
+}
+
+// OfCollection yields the events of a collection, for a command of the machine.
+func OfCollection(ctx context.Context, a *app.App, collection string, events iter.Seq2[app.Event, error]) iter.Seq2[app.Event, error] {
+	return func(yield func(app.Event, error) bool) {
+		c := &Call{App: a, Caller: access.Caller{Rights: []access.Right{{Role: access.Admin, Scope: access.Everywhere}}}}
+		if err := c.known(ctx, named{collection: collection}); err != nil {
+			yield(app.Event{}, err)
+			return
+		}
+		f := follower{collection: collection, sees: access.Filter{All: true}, owner: c.owner, caughtUp: a.Open.CaughtUp, heartbeat: heartbeat}
+		for e, err := range events {
+			holds := err != nil
+			if err == nil {
+				holds, err = f.holds(ctx, e)
+			}
+			if (holds || err != nil) && !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// ownerOf returns whose a batch or file is, once the tables and the live state can tell: an event is
 // never left out because they are late. One that neither knows then has no owner.
-func (f *follower) ownerOf(ctx context.Context, id domain.BatchID) (query.Owner, error) {
-	if o, ok := f.owners[id]; ok {
+func (f *follower) ownerOf(ctx context.Context, of domain.Aggregate) (query.Owner, error) {
+	if o, ok := f.owners[of]; ok {
 		return o, nil
 	}
 	unknown := func(err error) bool {
 		e, ok := errors.AsType[*app.Error](err)
 		return ok && e.Kind == app.NotFound
 	}
-	o, err := f.owner(ctx, id.Aggregate())
+	o, err := f.owner(ctx, of)
 	if unknown(err) {
 		late, cancel := context.WithTimeout(ctx, f.heartbeat)
 		err = f.caughtUp(late)
 		cancel()
 		if err == nil {
-			o, err = f.owner(ctx, id.Aggregate())
+			o, err = f.owner(ctx, of)
 		}
 	}
 	if unknown(err) {
@@ -298,9 +330,9 @@ func (f *follower) ownerOf(ctx context.Context, id domain.BatchID) (query.Owner,
 		return o, err
 	}
 	if f.owners == nil || len(f.owners) >= knownOwners {
-		f.owners = map[domain.BatchID]query.Owner{}
+		f.owners = map[domain.Aggregate]query.Owner{}
 	}
-	f.owners[id] = o
+	f.owners[of] = o
 	return o, nil
 }
 

@@ -81,18 +81,20 @@ func TestStreamOfALateTable(t *testing.T) {
 // it is at its end when there are no more.
 func TestStreamWithinRights(t *testing.T) {
 	t.Parallel()
-	owners := map[string]query.Owner{"bid0000000001": {Collection: "rocks", Submitter: "bob"}, "bid0000000002": {Collection: "maps", Submitter: "bob"}, "bid0000000003": {Collection: "maps", Submitter: "ana"}}
+	hash := strings.Repeat("ab", 32)
+	owners := map[string]query.Owner{"bid0000000001": {Collection: "rocks", Submitter: "bob"}, "bid0000000002": {Collection: "maps", Submitter: "bob"}, "bid0000000003": {Collection: "maps", Submitter: "ana"},
+		hash: {Collection: "rocks"}}
 	for name, c := range map[string]struct {
 		sees       access.Filter
 		collection string
 		want       []uint64
 	}{
-		"all":             {access.Filter{All: true}, "", []uint64{1, 2, 3, 4}},
+		"all":             {access.Filter{All: true}, "", []uint64{1, 2, 3, 4, 5}},
 		"a collection":    {access.Filter{All: true}, "maps", []uint64{2, 3}},
-		"in one":          {access.Filter{Collections: []string{"rocks"}}, "", []uint64{1}},
+		"in one":          {access.Filter{Collections: []string{"rocks"}}, "", []uint64{1, 5}},
 		"in one, of maps": {access.Filter{Collections: []string{"rocks"}}, "maps", nil},
 		"the own":         {access.Filter{Submitter: "ana"}, "", []uint64{3}},
-		"in one, and own": {access.Filter{Collections: []string{"rocks"}, Submitter: "ana"}, "", []uint64{1, 3}},
+		"in one, and own": {access.Filter{Collections: []string{"rocks"}, Submitter: "ana"}, "", []uint64{1, 3, 5}},
 		"no right at all": {access.Filter{}, "", nil},
 	} {
 		f := follower{sees: c.sees, collection: c.collection, heartbeat: heartbeat, life: streamLife,
@@ -102,7 +104,8 @@ func TestStreamWithinRights(t *testing.T) {
 					for n := range uint64(3) {
 						yield(app.Event{Seq: n + 1, Batch: domain.BatchID(fmt.Sprintf("bid%010d", n+1)), Type: domain.EventBatchStarted}, nil)
 					}
-					yield(app.Event{Seq: 4, Type: domain.EventSettingChanged}, nil) // of no batch
+					yield(app.Event{Seq: 4, Type: domain.EventSettingChanged, Subject: "setting/pause.ingest"}, nil)
+					yield(app.Event{Seq: 5, Type: domain.EventFileDiscovered, Subject: "file/" + hash}, nil) // of a directory
 				}
 			}}
 		w := httptest.NewRecorder()
@@ -110,7 +113,7 @@ func TestStreamWithinRights(t *testing.T) {
 			t.Error(err)
 		}
 		var got []uint64
-		for n := range uint64(4) {
+		for n := range uint64(5) {
 			if strings.Contains(w.Body.String(), fmt.Sprintf("id: %d\nevent: ", n+1)) {
 				got = append(got, n+1)
 			}
