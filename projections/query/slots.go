@@ -19,15 +19,16 @@ type (
 
 // SlotFilter chooses slots; empty fields choose all.
 type SlotFilter struct {
-	Dataset string
-	Status  domain.SlotState
-	After   slot.ID // only later ones: the last of the page before
-	Limit   int     // at most, in the order of their ids (default 100)
+	Dataset  string
+	Datasets []string // of one of these, nil = of any
+	Status   domain.SlotState
+	After    slot.ID // only later ones: the last of the page before
+	Limit    int     // at most, in the order of their ids (default 100)
 }
 
 // Slots lists slots with how many of their files stand where.
 func Slots(ctx context.Context, db Reader, f SlotFilter) ([]SlotRow, error) {
-	rows, err := pgdb.New(db).Slots(ctx, pgdb.SlotsParams{Dataset: f.Dataset, Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
+	rows, err := pgdb.New(db).Slots(ctx, pgdb.SlotsParams{Dataset: f.Dataset, OfAll: f.Datasets == nil, Datasets: f.Datasets, Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
 	return rows, wrap("list slots", err)
 }
 

@@ -20,7 +20,7 @@ where s.id = r.id and s.version < r.version;
 
 -- name: Slots :many
 select * from report.slot_progress
-where (@dataset::text = '' or dataset = @dataset) and (@status::text = '' or status = @status) and slot_id > @after
+where (@dataset::text = '' or dataset = @dataset) and (@of_all::boolean or dataset = any(@datasets::text[])) and (@status::text = '' or status = @status) and slot_id > @after
 order by slot_id
 limit @max_rows;
 

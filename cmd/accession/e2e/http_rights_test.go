@@ -39,8 +39,8 @@ func (o owned) of(path string) string {
 		return o.bulk
 	case strings.Contains(path, "/keys/{"):
 		return o.key
-	case strings.Contains(path, "/slots/{"): // there is none
-		return "nights:1"
+	case strings.Contains(path, "/slots/{"):
+		return o.profile + ":1"
 	case strings.Contains(path, "/entries/{"):
 		return "eid0000009999"
 	case path == "/v1/profiles/{name}", strings.HasPrefix(path, "/v1/datasets/{"), strings.HasPrefix(path, "/v1/discoveries/{"):
@@ -109,7 +109,7 @@ var requests = map[string]struct{ query, body string }{
 	"compute.heartbeat":  {"", `{}`},
 	"compute.complete":   {"", `{"result":1}`},
 	"compute.fail":       {"", `{"class":"content","message":"no header"}`},
-	"slot.add":           {"dry_run=true", `{"dataset":"nights","group":"1","from":"2026-11-27T18:00:00Z","to":"2026-11-28T09:00:00Z"}`},
+	"slot.add":           {"dry_run=true", `{"dataset":"PROFILE","group":"2","from":"2026-11-27T18:00:00Z","to":"2026-11-28T09:00:00Z"}`},
 	"slot.open":          {"dry_run=true", `{"reason":"to try it"}`},
 	"discover.look":      {"profile=PROFILE&url=DIRECTORY", ""},
 	"dataset.add":        {"", `{"profile":"PROFILE","reason":"to try it"}`},
@@ -147,7 +147,9 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, name := range []string{"test", "rocks"} {
 		in.says(0, []string{"dataset", "add", name, "--profile", name, "--reason", "to try it"}, name)
 		in.says(0, []string{"discover", "add", "https://data.example.org/", "--dataset", name, "--reason", "to try it"}, name)
+		in.says(0, []string{"slot", "add", name, "1", "--from", "2126-11-27T18:00Z", "--to", "2126-11-28T09:00Z"}, name)
 	}
+	in.must(in.app.CatchUp(in.ctx()))
 	d := in.door()
 	for name, user := range map[string]string{"of test": "ana", "of rocks": "bob"} {
 		o := things[name]
@@ -252,7 +254,7 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 			return []int{http.StatusOK, http.StatusNotFound, http.StatusConflict} // the user is there, or is not
 		case op.Need == access.See && !all("reader") && !all("operator") && !admin, op.Need == access.Act && !all("operator") && !admin, op.Need == access.Administer:
 			return []int{http.StatusForbidden}
-		case strings.Contains(op.Path, "{id}") && (name == "nowhere" || strings.Contains(op.Path, "/slots/") || strings.Contains(op.Path, "/entries/")), strings.Contains(op.Path, "{seq}"), strings.Contains(op.Path, "{processor}") && op.Name != "processor.add":
+		case strings.Contains(op.Path, "{id}") && (name == "nowhere" || strings.Contains(op.Path, "/entries/")), strings.Contains(op.Path, "{seq}"), strings.Contains(op.Path, "{processor}") && op.Name != "processor.add":
 			return []int{http.StatusNotFound}
 		}
 		return changed[:2]
@@ -293,6 +295,7 @@ var listed = map[string]map[string]string{
 	"uploads":      {"cy": "", "cy reader/test": "", "ana depositor/rocks": "test", "bob reader/test": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
 	"bulk-actions": {"cy": "", "ana reader/*": "", "ana operator/test": "test", "bob operator/test": "rocks", "cy operator/test": "", "cy operator/*": "test rocks", "cy admin/*": "test rocks"},
 	"collections":  {"cy": "", "ana reader/test": "test", "cy operator/rocks": "rocks", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
+	"slots":        {"cy": "", "cy reader/test": "test", "cy operator/rocks": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
 	"profiles":     {"cy": "", "cy reader/test": "test", "cy depositor/rocks": "rocks", "cy depositor/*": "test rocks", "cy admin/*": "test rocks"},
 }
 
@@ -319,11 +322,11 @@ func (d *door) lists(test, rocks owned) {
 			}
 		}
 	}
-	for _, noun := range []string{"queries", "uploads", "bulk-actions", "collections", "profiles"} {
+	for _, noun := range []string{"queries", "uploads", "bulk-actions", "collections", "profiles", "slots"} {
 		for caller, want := range listed[noun] {
 			shown := idsIn(d.ask(caller, http.MethodGet, "/v1/"+noun, "").body)
 			for collection, thing := range map[string]owned{"test": test, "rocks": rocks} {
-				id := map[string]string{"queries": thing.query, "uploads": thing.upload, "bulk-actions": thing.bulk, "collections": collection, "profiles": collection}[noun]
+				id := map[string]string{"queries": thing.query, "uploads": thing.upload, "bulk-actions": thing.bulk, "collections": collection, "profiles": collection, "slots": collection + ":1"}[noun]
 				if slices.Contains(shown, id) != strings.Contains(want, collection) {
 					d.in.t.Errorf("%s shown to %q: %v, want those of %q", noun, caller, shown, want)
 				}

@@ -280,7 +280,10 @@ func (f *follower) holds(ctx context.Context, e app.Event) (bool, error) {
 		}
 	}
 	owner, err := f.ownerOf(ctx, of)
-	return err == nil && f.sees.Selects(owner.Collection, owner.Submitter) && (f.collection == "" || owner.Collection == f.collection), err
+	if err != nil || !f.sees.Selects(owner.Collection, owner.Submitter) {
+		return false, err
+	}
+	return f.collection == "" || owner.Collection == f.collection, nil
 }
 
 // OfCollection yields the events of a collection, for a command of the machine.

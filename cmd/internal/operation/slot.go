@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -19,6 +20,15 @@ type SlotID struct {
 
 // Subject implements about.
 func (s *SlotID) Subject() string { return string(domain.KindSlot) + "/" + s.ID }
+
+// Collection implements collected: it is that of the dataset.
+func (s *SlotID) Collection(ctx context.Context, c *Call) (string, error) {
+	_, dataset, _, err := slot.ParseID(s.ID)
+	if err != nil {
+		return "", invalid("%v", err)
+	}
+	return (&DatasetName{Name: dataset}).Collection(ctx, c)
+}
 
 // SlotList chooses slots.
 type SlotList struct {
@@ -43,6 +53,11 @@ func (s *SlotAdd) Subject() string {
 	return slot.NewID(s.Body.Dataset, s.Body.Group).Aggregate().String()
 }
 
+// Collection implements collected.
+func (s *SlotAdd) Collection(ctx context.Context, c *Call) (string, error) {
+	return (&DatasetName{Name: s.Body.Dataset}).Collection(ctx, c)
+}
+
 // SlotOpen opens a slot by hand.
 type SlotOpen struct {
 	SlotID
@@ -60,27 +75,45 @@ type SlotChange struct {
 }
 
 func slotOperations() []*Operation {
+	write := func(name, path, summary string) Operation {
+		return Operation{Name: name, Method: http.MethodPost, Path: path, Summary: summary, Need: access.Act, On: OnCollection, Write: true}
+	}
 	return []*Operation{
-		get("slot.ls", "/v1/slots", "List slots, with how many of their files stand where", OnInstallation, false, func(ctx context.Context, c *Call, in *SlotList) (p app.Page[slots.Slot], err error) {
+		get("slot.ls", "/v1/slots", "List the slots of the collections that you may see, with how many of their files stand where", OnSeen, false, func(ctx context.Context, c *Call, in *SlotList) (p app.Page[slots.Slot], err error) {
 			f := slots.Filter{Dataset: in.Dataset, Limit: in.Limit}
 			if f.Status, err = among(in.State, slot.States); err != nil {
 				return p, err
 			}
+			if f.Datasets, err = c.datasetsInSight(ctx); err != nil {
+				return p, err
+			}
 			return slots.Ls(ctx, c.App, f, app.Cursor(in.Cursor))
 		}),
-		get("slot.show", "/v1/slots/{id}", "Show a slot and its history", OnInstallation, false, func(ctx context.Context, c *Call, in *SlotID) (slots.View, error) {
+		get("slot.show", "/v1/slots/{id}", "Show a slot and its history", OnCollection, false, func(ctx context.Context, c *Call, in *SlotID) (slots.View, error) {
 			return slots.Show(ctx, c.App, in.ID)
 		}),
-		row(Operation{Name: "slot.add", Method: http.MethodPost, Path: "/v1/slots", Summary: "Give a group of a dataset its time window",
-			Need: access.Act, On: OnInstallation, Write: true}, func(ctx context.Context, c *Call, in *SlotAdd) (app.Changed, error) {
+		row(write("slot.add", "/v1/slots", "Give a group of a dataset its time window"), func(ctx context.Context, c *Call, in *SlotAdd) (app.Changed, error) {
 			b := in.Body
 			return slots.Add(ctx, c.App, b.Dataset, b.Group, slots.Window{From: b.From, To: b.To})
 		}),
-		act("slot.open", "/v1/slots/{id}/open", "Open a slot: its files may become ready", func(ctx context.Context, c *Call, in *SlotOpen) (app.Changed, error) {
+		row(write("slot.open", "/v1/slots/{id}/open", "Open a slot: its files may become ready"), func(ctx context.Context, c *Call, in *SlotOpen) (app.Changed, error) {
 			return slots.Open(ctx, c.App, in.ID, in.Body.To, in.Body.Reason)
 		}),
-		act("slot.close", "/v1/slots/{id}/close", "End a slot: its files that are not ready are skipped", func(ctx context.Context, c *Call, in *SlotChange) (app.Changed, error) {
+		row(write("slot.close", "/v1/slots/{id}/close", "End a slot: its files that are not ready are skipped"), func(ctx context.Context, c *Call, in *SlotChange) (app.Changed, error) {
 			return slots.Close(ctx, c.App, in.ID, in.Why())
 		}),
 	}
+}
+
+// datasetsInSight returns the names of the datasets that the caller may see, nil = all.
+func (c *Call) datasetsInSight(ctx context.Context) ([]string, error) {
+	if c.Caller.May(access.See, "") {
+		return nil, nil
+	}
+	all, err := directories.Datasets(ctx, c.App)
+	names := []string{}
+	for _, d := range inSightOf(c, all, func(d directories.Dataset) string { return d.Collection }) {
+		names = append(names, d.Name)
+	}
+	return names, err
 }

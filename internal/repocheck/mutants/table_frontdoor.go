@@ -19,7 +19,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestExport",
 }, {
 	Name: "the limit of a stream of events to what its caller may see", Why: "a user follows what happens in other collections",
-	At: "cmd/internal/operation (*follower).shown", Do: []Op{Never("Selects")},
+	At: "cmd/internal/operation (*follower).holds", Do: []Op{Never("Selects")},
 	Package: "cmd/internal/operation", Test: "TestStreamWithinRights",
 }, {
 	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",

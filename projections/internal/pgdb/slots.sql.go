@@ -123,21 +123,25 @@ func (q *Queries) SlotTransitions(ctx context.Context, id string) ([]AccessionSl
 
 const slots = `-- name: Slots :many
 select slot_id, dataset, group_name, status, opens_at, closes_at, status_since, reason_class, reason_code, reason_message, files, files_arrived, files_waiting, files_ready, files_processed, files_skipped, files_given_up, bytes_arrived from report.slot_progress
-where ($1::text = '' or dataset = $1) and ($2::text = '' or status = $2) and slot_id > $3
+where ($1::text = '' or dataset = $1) and ($2::boolean or dataset = any($3::text[])) and ($4::text = '' or status = $4) and slot_id > $5
 order by slot_id
-limit $4
+limit $6
 `
 
 type SlotsParams struct {
-	Dataset string `json:"dataset"`
-	Status  string `json:"status"`
-	After   string `json:"after"`
-	MaxRows int32  `json:"max_rows"`
+	Dataset  string   `json:"dataset"`
+	OfAll    bool     `json:"of_all"`
+	Datasets []string `json:"datasets"`
+	Status   string   `json:"status"`
+	After    string   `json:"after"`
+	MaxRows  int32    `json:"max_rows"`
 }
 
 func (q *Queries) Slots(ctx context.Context, arg SlotsParams) ([]ReportSlotProgress, error) {
 	rows, err := q.db.Query(ctx, slots,
 		arg.Dataset,
+		arg.OfAll,
+		arg.Datasets,
 		arg.Status,
 		arg.After,
 		arg.MaxRows,

@@ -61,9 +61,10 @@ type View struct {
 
 // Filter chooses slots; empty fields choose all.
 type Filter struct {
-	Dataset string
-	Status  domain.SlotState
-	Limit   int
+	Dataset  string
+	Datasets []string // of one of these, nil = of any
+	Status   domain.SlotState
+	Limit    int
 }
 
 // parse checks the id of a slot in a cursor.
@@ -78,7 +79,7 @@ var list = showing.List[slot.ID, query.SlotRow, Slot]{Kind: domain.KindSlot, Par
 func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Slot], err error) {
 	defer app.Explained(&err, "list slots")
 	return list.Page(ctx, a, from, f.Limit, func(db query.Reader, after slot.ID, limit int) ([]query.SlotRow, error) {
-		return query.Slots(ctx, db, query.SlotFilter{Dataset: f.Dataset, Status: f.Status, After: after, Limit: limit})
+		return query.Slots(ctx, db, query.SlotFilter{Dataset: f.Dataset, Datasets: f.Datasets, Status: f.Status, After: after, Limit: limit})
 	})
 }
 
