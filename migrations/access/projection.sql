@@ -38,6 +38,20 @@ begin
         loop
             execute format('alter function %s owner to accession_owner', thing.name);
         end loop;
+        -- Views read with the rights of their owner, some of them records, which may have been
+        -- made before there were roles.
+        for thing in
+            select n.oid::regnamespace as name from pg_namespace n
+            where n.nspname = 'record' and n.nspowner <> 'accession_owner'::regrole and pg_has_role(n.nspowner, 'MEMBER')
+        loop
+            execute format('grant usage on schema %s to accession_owner', thing.name);
+        end loop;
+        for thing in
+            select c.oid::regclass as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'record' and c.relkind in ('r', 'p', 'v') and c.relowner <> 'accession_owner'::regrole and pg_has_role(c.relowner, 'MEMBER')
+        loop
+            execute format('grant select on %s to accession_owner', thing.name);
+        end loop;
     end if;
 end
 $$;

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/deploy/samples"
@@ -86,5 +88,30 @@ func TestRebuildInterruptedAfterTheSwap(t *testing.T) {
 	}
 	if err := tables.DropRebuild(in.ctx(), in.app, false); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRebuildWithRolesThatCameLater: the roles belong to the whole server, so that another
+// installation may make them after the records of this one were made. Its views then read them
+// as before, of an open directory too, whose files would not be downloaded any more.
+func TestRebuildWithRolesThatCameLater(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	in.must(in.app.Open.MakeRoles(in.ctx()))
+	owners, err := in.db.Query(in.ctx(), `select format('alter table %s owner to current_user', c.oid::regclass) from pg_class c
+		where c.relnamespace = 'record'::regnamespace and c.relkind in ('r', 'p', 'v')`)
+	in.must(err)
+	statements, err := pgx.CollectRows(owners, pgx.RowTo[string])
+	in.must(err)
+	for _, s := range append(statements, "alter schema record owner to current_user") {
+		_, err := in.db.Exec(in.ctx(), s)
+		in.must(err)
+	}
+	in.says(0, words("rebuild"))
+	for _, view := range []string{"directory_listing", "dataset_reconciliation", "inventory"} {
+		if n := in.count("select count(*) from pg_views where schemaname = 'report' and viewowner = 'accession_owner' and viewname = $1", view); n != 1 {
+			t.Errorf("%s is not owned by accession_owner", view)
+		}
+		in.count("select count(*) from report." + view)
 	}
 }
