@@ -289,7 +289,7 @@ func (f *follower) holds(ctx context.Context, e app.Event) (bool, error) {
 // OfCollection yields the events of a collection, for a command of the machine.
 func OfCollection(ctx context.Context, a *app.App, collection string, events iter.Seq2[app.Event, error]) iter.Seq2[app.Event, error] {
 	return func(yield func(app.Event, error) bool) {
-		c := &Call{App: a, Caller: access.Caller{Rights: []access.Right{{Role: access.Admin, Scope: access.Everywhere}}}}
+		c := ofMachine(a)
 		if err := c.known(ctx, named{collection: collection}); err != nil {
 			yield(app.Event{}, err)
 			return

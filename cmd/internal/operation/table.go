@@ -32,9 +32,7 @@ func Named(name string) *Operation {
 // right, and audits it. in is a pointer to the input that the table names; unnoted learns why
 // the audit has no entry of it.
 func Carry[O any](ctx context.Context, a *app.App, name string, in any, unnoted func(error)) (out O, err error) {
-	op, by := Named(name), people.Machine(a)
-	c := &Call{App: &app.App{Open: a.Open, Actor: a.Actor}, By: by, machine: true,
-		Caller: access.Caller{Name: by.Name, Rights: []access.Right{{Role: access.Admin, Scope: access.Everywhere}}}}
+	op, c := Named(name), ofMachine(a)
 	var e Ending
 	if e.Err = op.prepare(c, in); e.Err == nil {
 		e.Why, e.DryRun = reasonOf(in), c.App.DryRun
@@ -48,6 +46,13 @@ func Carry[O any](ctx context.Context, a *app.App, name string, in any, unnoted 
 		unnoted(err)
 	}
 	return out, e.Err
+}
+
+// ofMachine returns the call of a command of the machine, which may do everything.
+func ofMachine(a *app.App) *Call {
+	by := people.Machine(a)
+	return &Call{App: &app.App{Open: a.Open, Actor: a.Actor}, By: by, machine: true,
+		Caller: access.Caller{Name: by.Name, Rights: []access.Right{{Role: access.Admin, Scope: access.Everywhere}}}}
 }
 
 // get returns the row of an operation that reads.
