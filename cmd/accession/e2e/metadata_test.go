@@ -147,7 +147,7 @@ func TestBadMetadataIsReported(t *testing.T) {
 // Of 50,000 records every one is in the report, and the mail stays small.
 func TestMetadataOfFiftyThousandRecords(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	in := newPatient(t)
 	in.takeRecords()
 	const records = 50_000
 	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
