@@ -44,14 +44,14 @@ FINISHED ?= 0,100000,1000000
 HEAP  ?= 6 GiB
 
 # Two packages at a time: at most two end-to-end tests run at once on two cores.
-GOTEST     := go test -p 2 -count=1 -timeout 45m
+GOTEST     := go test -p 2 -count=1 -timeout 75m
 # The race detector needs cgo, and no program that a test builds does.
 RACETEST   := CGO_ENABLED=1 $(GOTEST) -race -exec 'env CGO_ENABLED=0'
 WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
 # tests; one that is missing here fails in `make unit` and says what it wants.
-NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(answer|app|cli|daemon|record|stack|sweep|wire))$$
+NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(answer|app(/people)?|cli|daemon(/originals)?|ready|record|stack|sweep|wire))$$
 
 ##@ Start here
 .PHONY: help setup demo build
@@ -76,11 +76,12 @@ build: ## build bin/accession, static, without cgo
 
 # Tests that the race detector would make fail or take minutes: what is large, what
 # starts many processes that die (they are built without it in any case), and what
-# damages one thing after another. A new one is named here.
+# damages one thing, or takes one row of a table, after another. A new one is named here.
 LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps
-DYING        := TestFaults(AtRandom|OfOne)|TestDeathAtEvery|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
+DYING        := TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad
+TABLES       := TestEvery(Row|Refusal)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
-WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)
+WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
 
 # One seed a run, from which each test that draws its choices draws them: the reports drop
 # what tests print that pass.

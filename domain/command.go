@@ -90,16 +90,16 @@ type (
 	// EstimateJob ends estimating (J6).
 	EstimateJob struct {
 		Files, Unknown int
-		Bytes          int64
+		Bytes, Space   int64 // of the files, and of working space if that is more
 		Priority       int
 	}
 	// ProvisionJob promises working space (J7).
 	ProvisionJob struct{}
 	// DownloadJob ends downloading (J8).
 	DownloadJob struct {
-		Files    int
-		Bytes    int64
-		Priority int
+		Files        int
+		Bytes, Space int64 // as those of EstimateJob
+		Priority     int
 	}
 	// ProcessJob ends processing (J10).
 	ProcessJob struct{ Object StoredObject }
@@ -249,13 +249,9 @@ type (
 	}
 	// FailProcessing ends an attempt that failed, or whose worker is gone (F13, and
 	// F15 with it after the last attempt).
-	FailProcessing struct {
-		Fence  int64
-		Reason Reason
-		Limits Limits
-		// Uncounted attempts are given back: the file's own source was not the cause.
-		Uncounted bool
-	}
+	FailProcessing FailDownload
+	// AbandonFile ends a ready file as abandoned (F11, F13 and F15); the attempt does not count.
+	AbandonFile struct{ Reason Reason }
 	// FailOutput abandons a file whose stored result is corrupt after its job has ended
 	// (F16 and F15), whatever its attempts.
 	FailOutput struct{ Reason Reason }
@@ -299,6 +295,7 @@ func (ReadyFile) fileCommand() string        { return "make ready" }
 func (StartProcessing) fileCommand() string  { return "start processing" }
 func (FinishProcessing) fileCommand() string { return "finish processing" }
 func (FailProcessing) fileCommand() string   { return "fail processing" }
+func (AbandonFile) fileCommand() string      { return "abandon" }
 func (FailOutput) fileCommand() string       { return "give up corrupt result" }
 func (RestoreOutput) fileCommand() string    { return "take back sound result" }
 func (AuditFailed) fileCommand() string      { return "fail audit" }

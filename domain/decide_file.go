@@ -62,11 +62,13 @@ func (d *fileDecider) decide(cmd FileCommand) error {
 		return d.fail("F13", failure{c.Fence, c.Reason, c.Limits, "", c.Uncounted})
 	case AuditFailed:
 		return d.fail("F16", failure{why: c.Reason, limits: c.Limits})
-	case FailOutput:
-		if err := d.stepFailed("F16", c.Reason); err != nil {
+	case AbandonFile:
+		if err := d.decide(StartProcessing{}); err != nil {
 			return err
 		}
-		return d.step(fileMoved, &c.Reason, rowAbandon)
+		return d.abandon("F13", c.Reason)
+	case FailOutput:
+		return d.abandon("F16", c.Reason)
 	case RestoreOutput:
 		return d.restoreOutput(c)
 	case RetryProcessing:
@@ -171,12 +173,21 @@ func (d *fileDecider) overdue(c RecoverFile) error {
 		Message: fmt.Sprintf("the attempt that began at %s took longer than %s", started, l.Timeout)}})
 }
 
-// stepFailed undoes a success.
-func (d *fileDecider) stepFailed(row string, why Reason) error {
+// abandon undoes a success, or ends an attempt that began in this decision and does not count, and
+// gives the file up for the same reason.
+func (d *fileDecider) abandon(row string, why Reason) error {
+	failed := FileFailed{}
+	if d.f.State == FileProcessing {
+		failed.Fence, failed.Uncounted = d.f.Version, true
+		d.giveBack()
+	}
 	if err := cmp.Or(d.require(row), d.checkReason(why)); err != nil {
 		return err
 	}
-	return d.step(func(m FileMove) EventData { return &FileFailed{FileMove: m} }, &why, row)
+	if err := d.step(func(m FileMove) EventData { failed.FileMove = m; return &failed }, &why, row); err != nil {
+		return err
+	}
+	return d.step(fileMoved, &why, rowAbandon)
 }
 
 // restoreOutput undoes FailOutput. What was given up for another reason stays so.

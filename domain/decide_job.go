@@ -33,14 +33,14 @@ func DecideJob(j Job, cmd JobCommand, f Facts) (Decision, error) {
 			return &JobAccepted{JobMove: m, Warnings: c.Warnings}
 		})
 	case EstimateJob:
-		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
+		d.j.Priority, d.j.SpaceNeeded = c.Priority, max(c.Bytes, c.Space)
 		return d.transition(JobProvisioning, Require{}, nil, func(m JobMove) EventData {
 			return &JobEstimated{JobMove: m, Files: c.Files, Unknown: c.Unknown, Bytes: c.Bytes}
 		})
 	case ProvisionJob:
 		return d.moveOnlyFrom(JobProvisioning, JobDownloading, Require{}, nil)
 	case DownloadJob:
-		d.j.Priority, d.j.SpaceNeeded = c.Priority, c.Bytes
+		d.j.Priority, d.j.SpaceNeeded = c.Priority, max(c.Bytes, c.Space)
 		return d.transitionFrom(JobDownloading, JobProcessing, func(m JobMove) EventData {
 			return &JobDownloaded{JobMove: m, Files: c.Files, Bytes: c.Bytes}
 		})

@@ -280,6 +280,41 @@ func TestFailOutput(t *testing.T) {
 	}
 }
 
+// A file that is ready can be given up, and no other file: in one decision, and no attempt is
+// counted.
+func TestAbandonFile(t *testing.T) {
+	t.Parallel()
+	why := domain.Reason{Class: domain.ClassCancelled, Code: "abandoned_by_operator", Message: "it is not needed"}
+	for _, state := range domain.FileStates {
+		f := fileIn(state)
+		attempts := f.ProcessingAttempts
+		d, err := domain.DecideFile(f, domain.AbandonFile{Reason: why})
+		if (state == domain.FileReady) != (err == nil) {
+			t.Fatalf("%s: %v, %v", state, d.Rows, err)
+		}
+		if err != nil {
+			continue
+		}
+		if rows := strings.Join(d.Rows, " "); rows != "F11 F13 F15" {
+			t.Errorf("rows %s", rows)
+		}
+		for _, e := range d.Events {
+			if f, err = domain.EvolveFile(f, domain.Recorded{Event: e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if f.State != domain.FileAbandoned || f.Fence != 0 || f.ProcessingAttempts != attempts || f.Reason == nil || f.Reason.Code != why.Code {
+			t.Errorf("given up: %+v", f)
+		}
+		if failed, _ := d.Events[1].Data.(*domain.FileFailed); !failed.Uncounted || failed.Fence != d.Events[0].Version {
+			t.Errorf("the attempt that began with event %d failed as %+v", d.Events[0].Version, failed)
+		}
+		if _, err := domain.DecideFile(fileIn(state), domain.AbandonFile{}); err == nil {
+			t.Error("given up without a reason")
+		}
+	}
+}
+
 // A file that was given up because its stored result was corrupt is taken back when a
 // sound copy is there, and no other file is.
 func TestRestoreOutput(t *testing.T) {

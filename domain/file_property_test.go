@@ -26,7 +26,7 @@ func anyFileCommand(t *rapid.T, f domain.File, l domain.Limits, now domain.Time)
 		domain.StartProcessing{Worker: "w"}, domain.FinishProcessing{Fence: fence, Output: theOutput},
 		domain.FailProcessing{Fence: fence, Reason: why, Limits: l}, domain.AuditFailed{Reason: why, Limits: l},
 		domain.RetryProcessing{Limits: l, Now: now}, domain.RecoverFile{Now: now, Limits: domain.FileLimits{Download: l, Processing: l}},
-		domain.ReopenFile{Reason: why},
+		domain.ReopenFile{Reason: why}, domain.AbandonFile{Reason: why},
 	}).Draw(t, "command")
 }
 

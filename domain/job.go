@@ -101,7 +101,7 @@ var JobTransitions = append([]JobTransition{
 	{"J8", JobDownloading, JobProcessing, EventJobDownloaded, DaemonJobDownloading, "", JobDownloading, false},
 	{"J9", JobDownloading, JobFailed, EventJobFailed, DaemonJobDownloading, "a download failed for good, or a digest differs", "", false},
 	{"J10", JobProcessing, JobRecording, EventJobProcessed, DaemonJobProcessing, "", JobProcessing, false},
-	{"J11", JobProcessing, JobFailed, EventJobFailed, DaemonJobProcessing, "minting or storage failed, or identifiers differ", "", false},
+	{"J11", JobProcessing, JobFailed, EventJobFailed, DaemonJobProcessing, "minting, storage or an own step failed, or identifiers differ", "", false},
 	{"J12", JobRecording, JobNotify, EventJobRecorded, DaemonJobRecording, "", JobRecording, false},
 	{"J13", JobRecording, JobFailed, EventJobFailed, DaemonJobRecording, "the inventory could not be written", "", false},
 	{"J14", JobNotify, JobCompleted, EventJobCompleted, DaemonJobNotify, "", JobNotify, false},

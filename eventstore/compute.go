@@ -49,6 +49,8 @@ type Lease struct {
 	SHA256  string // of the token with which the worker shows that the lease is its own
 	Timeout time.Duration
 	Version int64 // of the node: it is another one after each renewal
+	// Renewed is when it began or was renewed last, by the clock of the server.
+	Renewed time.Time
 }
 
 // Leases are the leases of entries.
@@ -99,6 +101,9 @@ func (h *Handler) Entry(ctx context.Context, id compute.ID, cmd compute.Command,
 		}
 		if from.State.CommandID == m.CommandID {
 			return Result[compute.Entry]{Loaded: from}, nil
+		}
+		if err := m.Outdated(from.State.Version); err != nil {
+			return Result[compute.Entry]{}, err
 		}
 		return h.entry(ctx, from, cmd, m)
 	})

@@ -42,7 +42,7 @@ type Meta struct {
 	CommandID   string
 	CausationID string
 	TraceParent string
-	// IfVersion is the only version of a batch, job, file or setting that the command may change, 0 = any.
+	// IfVersion is the only version of what the command is about that it may change, 0 = any.
 	// With another one it is refused with ErrOutdated, unless it was written before.
 	IfVersion int64
 	// Claim is the claim under which the change is made, nil for an operator. KeepClaim

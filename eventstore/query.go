@@ -71,6 +71,9 @@ func (h *Handler) query(ctx context.Context, id domain.QueryID, cmd lookup.Comma
 	if from.State.CommandID == m.CommandID {
 		return Result[lookup.Query]{Loaded: from}, nil
 	}
+	if err := m.Outdated(from.State.Version); err != nil {
+		return Result[lookup.Query]{}, err
+	}
 	dec, err := lookup.Decide(from.State, cmd)
 	if err != nil {
 		return Result[lookup.Query]{}, err

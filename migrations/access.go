@@ -20,20 +20,21 @@ func listingViews(names Names) (string, error) {
 	text, err := viewFiles.ReadFile("views/listings.sql")
 	return names.Rewrite(`do $made$
 begin
-    if to_regclass('record.directory_listing') is null or to_regclass('report.slot_progress') is null then
+    if to_regclass('record.group_file') is null or to_regclass('report.slot_progress') is null then
         return;
     end if;
     perform pg_advisory_xact_lock(hashtext('accession views of listings'));
 ` + string(text) + `
     if exists (select from pg_roles where rolname = 'accession_reader') then
-        grant select on report.directory_listing, report.dataset_reconciliation to accession_reader;
+        grant select on report.directory_listing, report.dataset_reconciliation, report.group_deposit to accession_reader;
     end if;
     if exists (select from pg_roles where rolname = 'accession_projector') then
-        grant select on report.directory_listing, report.dataset_reconciliation to accession_projector;
+        grant select on report.directory_listing, report.dataset_reconciliation, report.group_deposit to accession_projector;
     end if;
     if exists (select from pg_roles where rolname = 'accession_owner') and pg_has_role('accession_owner', 'MEMBER') then
         alter view report.directory_listing owner to accession_owner;
         alter view report.dataset_reconciliation owner to accession_owner;
+        alter view report.group_deposit owner to accession_owner;
     end if;
 end
 $made$`), err

@@ -87,10 +87,11 @@ func refused(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "42501" || pg.Code == "55000" && notWritten.MatchString(pg.Message))
 }
 
-// writes are the three ways to change the rows of a table or view.
+// writes are the three ways to change the rows of a table or view. Of a view with columns that
+// PostgreSQL could change it is one of those: before it asks for the right it refuses the others.
 func writes(t *testing.T, db query.DB, relation string) []string {
 	t.Helper()
-	column := all(t, db, fmt.Sprintf("select attname::text from pg_attribute where attrelid = '%s'::regclass and attnum = 1", relation))[0][0]
+	column := all(t, db, fmt.Sprintf("select attname::text from pg_attribute where attrelid = '%s'::regclass and attnum > 0 and not attisdropped order by pg_column_is_updatable(attrelid, attnum, false) desc, attnum limit 1", relation))[0][0]
 	return []string{"delete from " + relation, "insert into " + relation + " default values", fmt.Sprintf("update %s set %s = null", relation, column)}
 }
 

@@ -1,6 +1,10 @@
 package projections_test
 
 import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +21,7 @@ func (w *world) entries() []compute.Entry {
 	why := domain.Reason{Class: domain.ClassContent, Code: domain.CodeBadFile, Message: "it has no time axis", WhoActs: domain.ActsDepositor}
 	done := compute.Complete{Result: entry.Result{SHA256: "9f86d081", Size: 17}}
 	take := compute.Claim{Worker: "w-1"}
+	steps := map[int]compute.Step{0: {Job: domain.NewJobID(99), Name: "derive", Part: 2}, 3: {Job: domain.NewJobID(1), Name: "virusscan", Retry: 1, Part: 1}, 4: {Job: domain.NewJobID(1), Name: "virusscan", Part: 1}}
 	var all []compute.Entry
 	for n, commands := range [][]compute.Command{
 		{},
@@ -29,7 +34,10 @@ func (w *world) entries() []compute.Entry {
 	} {
 		e := compute.Entry{ID: compute.NewID(int64(n + 1))}
 		request := compute.Request{Work: entry.Work{Dataset: "tides", Group: "2026-03", Priority: entry.Priority(100 + n), Key: string(e.ID)},
-			Request: entry.Request{Submitter: "lea", Inputs: []string{"https://data.test/a.nc"}}}
+			Request: entry.Request{Submitter: []string{"lea", "ana"}[n%2], Inputs: []string{"https://data.test/a.nc", "https://" + []string{"Data", "Other", "third"}[n%3] + ".test:8080/b.nc"}}}
+		if step, is := steps[n]; is {
+			request.Work.Key = step.Key()
+		}
 		for _, cmd := range append([]compute.Command{request}, commands...) {
 			dec, err := compute.Decide(e, cmd)
 			if err != nil {
@@ -87,9 +95,76 @@ func TestEntries(t *testing.T) {
 			if err != nil || len(some) != 1 || some[0].ID != string(want[4].ID) {
 				t.Errorf("%+v, %v", some, err)
 			}
+			entriesByFilter(t, db, rows)
+			if rows, err := query.StepsOfJob(t.Context(), db, domain.NewJobID(1)); err != nil || len(rows) != 2 || rows[0].ID != string(want[4].ID) || rows[1].ID != string(want[3].ID) {
+				t.Errorf("the steps of the job are %+v, %v", rows, err)
+			}
+			if rows, err := query.StrandedEntries(t.Context(), db, "", 9); err != nil || len(rows) != 1 || rows[0].ID != string(want[0].ID) {
+				t.Errorf("%+v wait for no job, %v", rows, err)
+			}
+			if rows, err := query.StrandedEntries(t.Context(), db, want[0].ID, 9); err != nil || len(rows) > 0 {
+				t.Errorf("%+v, %v", rows, err)
+			}
 			if row, err := query.EntryOfKey(t.Context(), db, string(want[6].ID)); err != nil || row.Status != string(entry.Purged) {
 				t.Errorf("%+v, %v", row, err)
 			}
 		})
 	}
+}
+
+// entriesByFilter compares the list of entries under filters with a plain reading of all rows.
+func entriesByFilter(t *testing.T, db query.DB, all []query.EntryRow) {
+	t.Helper()
+	some := 0
+	filters := []query.EntryFilter{{Datasets: []string{}}, {Submitter: "zoe"}, {Code: "nothing"}, {Host: "nowhere.example"}}
+	for _, r := range all {
+		filters = append(filters, query.EntryFilter{Datasets: []string{r.Dataset}}, query.EntryFilter{Submitter: r.Submitter}, query.EntryFilter{Since: r.RequestedAt},
+			query.EntryFilter{Until: r.RequestedAt}, query.EntryFilter{Submitter: r.Submitter, Since: r.RequestedAt, Status: entry.State(r.Status)})
+		if r.ReasonCode != nil {
+			filters = append(filters, query.EntryFilter{Code: *r.ReasonCode})
+		}
+		for _, in := range inputsOf(t, r) {
+			filters = append(filters, query.EntryFilter{Host: hostOf(t, in)})
+		}
+	}
+	for _, f := range filters {
+		var want, got []string
+		for _, r := range all {
+			of := slices.ContainsFunc(inputsOf(t, r), func(in string) bool { return hostOf(t, in) == f.Host })
+			if (f.Datasets == nil || slices.Contains(f.Datasets, r.Dataset)) && (f.Submitter == "" || r.Submitter == f.Submitter) && (f.Status == "" || r.Status == string(f.Status)) &&
+				(f.Code == "" || r.ReasonCode != nil && *r.ReasonCode == f.Code) && (f.Host == "" || of) && !r.RequestedAt.Before(f.Since) && (f.Until.IsZero() || r.RequestedAt.Before(f.Until)) {
+				want = append(want, r.ID)
+			}
+		}
+		rows, err := query.Entries(t.Context(), db, f)
+		for _, r := range rows {
+			got = append(got, r.ID)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v: %v, want %v (%v)", f, got, want, err)
+		}
+		if len(got) > 0 && len(got) < len(all) {
+			some++
+		}
+	}
+	if some < 4 {
+		t.Errorf("only %d filters choose some of the entries", some)
+	}
+}
+
+func inputsOf(t *testing.T, r query.EntryRow) (all []string) {
+	t.Helper()
+	if err := json.Unmarshal(r.Inputs, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func hostOf(t *testing.T, in string) string {
+	t.Helper()
+	u, err := url.Parse(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ToLower(u.Host)
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker of the compute queue: counts the bytes of each input.
+"""A worker of the compute queue: counts the bytes of each input, and leaves their digests.
 
     worker.py SERVER DATASET...
 
@@ -7,6 +7,7 @@ SERVER is the address of a process with the role http, such as https://accession
 ACCESSION_KEY is the key of an operator. It needs Python's standard library only, and works
 until it is stopped. docs/compute.md says what each call does.
 """
+import base64
 import hashlib
 import json
 import os
@@ -37,12 +38,19 @@ def call(path, body=None):
         raise
 
 
+def put(lease, name, content):
+    """Leave a file beside the result. The lease must last: 409 is an error."""
+    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+    request = urllib.request.Request(SERVER + lease + "/outputs/" + name, data=content, method="PUT", headers={
+        "Authorization": "Bearer " + KEY, "Content-Type": "application/octet-stream", "Repr-Digest": "sha-256=:" + digest + ":"})
+    with urllib.request.urlopen(request, timeout=90) as answer:
+        return json.load(answer)
+
+
 def fetch(one):
-    """Return the content of an input. Those of the server itself need the key."""
-    url, headers = one["url"], {}
-    if url.startswith("/"):
-        url, headers = SERVER + url, {"Authorization": "Bearer " + KEY}
-    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=90) as answer:
+    """Return the content of an input. Those of the server itself are signed, and need no key."""
+    url = SERVER + one["url"] if one["url"].startswith("/") else one["url"]
+    with urllib.request.urlopen(url, timeout=90) as answer:
         content = answer.read()
     if one.get("sha256", "") not in ("", hashlib.sha256(content).hexdigest()):
         raise ValueError(one["name"] + " is not what its SHA-256 says")
@@ -63,10 +71,12 @@ def work(taken):
 
     threading.Thread(target=heartbeat, daemon=True).start()
     try:
-        result = {one["name"]: len(fetch(one)) for one in taken["inputs"]}
-        ended = call(lease + "/complete", {"result": result})
+        contents = {one["name"]: fetch(one) for one in taken["inputs"]}
+        digests = "".join("%s  %s\n" % (hashlib.sha256(content).hexdigest(), name) for name, content in contents.items())
+        put(lease, "SHA256SUMS", digests.encode())
+        ended = call(lease + "/complete", {"result": {name: len(content) for name, content in contents.items()}})
     except (OSError, ValueError) as error:
-        ended = call(lease + "/fail", {"class": "remote", "message": str(error)[:500]})
+        ended = call(lease + "/fail", {"class": "system", "message": " ".join(str(error).split())[:500] or "it gave no reason"})
     finally:
         done.set()
     print(taken["entry"], ended["status"] if ended else "is another worker's by now", flush=True)

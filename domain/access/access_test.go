@@ -49,6 +49,9 @@ func TestMay(t *testing.T) {
 					if got := caller.May(need, collection); got != want {
 						t.Errorf("a %s of %s may %s in %q: %t", role, s.name, need, collection, got)
 					}
+					if need == access.See && collection == "" && (caller.SeesUser() == "") != want {
+						t.Errorf("a %s of %s sees only what belongs to %q", role, s.name, caller.SeesUser())
+					}
 					if need == access.See {
 						checkFilter(t, caller, role, collection, want)
 					}
@@ -96,6 +99,9 @@ func TestNothingIsGrantedByDefault(t *testing.T) {
 		{Name: "jo", Rights: []access.Right{{Scope: access.Everywhere}, {Role: "root", Scope: access.Everywhere}}},
 	} {
 		f := c.Filter()
+		if only := c.SeesUser(); only == "" || only != c.Name && access.CheckName(only) == nil {
+			t.Errorf("%+v sees what belongs to no collection of %q", c, only)
+		}
 		for _, collection := range collections {
 			for _, need := range append(slices.Clone(access.Needs), "", "all") {
 				if c.May(need, collection) {

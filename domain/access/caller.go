@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -27,6 +28,15 @@ func CheckName(name string) error {
 // belongs to none.
 func (c Caller) May(need Need, collection string) bool {
 	return c.Name != "" && slices.ContainsFunc(c.Rights, func(r Right) bool { return r.allows(need, collection) })
+}
+
+// SeesUser returns the only user whose things the caller sees of what belongs to no collection,
+// "" = they see those of all users. Without a name it is one that no user can have.
+func (c Caller) SeesUser() string {
+	if c.May(See, "") {
+		return ""
+	}
+	return cmp.Or(c.Name, "no user")
 }
 
 // Filter returns what the caller sees: the collections in which it may see, and its own
@@ -63,6 +73,15 @@ type Filter struct {
 // Selects reports whether what a submitter deposited in a collection is in the list.
 func (f Filter) Selects(collection, submitter string) bool {
 	return f.All || In(f.Collections...).Covers(collection) || f.Submitter != "" && submitter == f.Submitter
+}
+
+// Limits returns whether a list is limited, to which collections, and to whose submissions
+// besides; by nil it is not.
+func (f *Filter) Limits() (limited bool, collections []string, own string) {
+	if f == nil || f.All {
+		return false, []string{}, ""
+	}
+	return true, append([]string{}, f.Collections...), f.Submitter
 }
 
 // FilterFor returns the collections in which the caller has what an operation needs.

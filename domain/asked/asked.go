@@ -41,6 +41,14 @@ type Request struct {
 	// Format is that of the report: text, csv, json or html; "" = text.
 	Format     string `json:"format,omitempty"`
 	Recipients int    `json:"recipients,omitempty"` // of the mail with the report, 0 = none is sent
+	// Within limits what is found to what the submitter was allowed to see; nil = everything.
+	Within *Within `json:"within,omitempty"`
+}
+
+// Within is where something is found.
+type Within struct {
+	Collections []string `json:"collections,omitempty"`
+	Own         bool     `json:"own,omitempty"` // what the submitter has deposited, in every collection
 }
 
 // Answer counts the lines of a query by their outcome, and names the answers.

@@ -26,7 +26,7 @@ var Transitions = []Transition{
 	{"E3", entry.Staging, entry.Pending, domain.EventEntryReturned, "worker, leader"},
 	{"E4", entry.Staging, entry.Successful, domain.EventEntryCompleted, "worker"},
 	{"E5", entry.Staging, entry.Failed, domain.EventEntryFailed, "worker, leader"},
-	{"E6", entry.Pending, entry.Failed, domain.EventEntryFailed, "operator"},
+	{"E6", entry.Pending, entry.Failed, domain.EventEntryFailed, "operator, leader"},
 	{"E7", entry.Failed, entry.Pending, domain.EventEntryReturned, "operator"},
 	{"E8", entry.Successful, entry.Purged, domain.EventEntryPurged, "leader"},
 	{"E9", entry.Failed, entry.Purged, domain.EventEntryPurged, "leader"},

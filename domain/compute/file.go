@@ -46,7 +46,9 @@ func AttemptOf(key string) (Attempt, bool) {
 }
 
 // Reserved reports whether a key is one under which only the service itself requests work.
-func Reserved(key string) bool { return strings.HasPrefix(key, filePrefix) }
+func Reserved(key string) bool {
+	return strings.HasPrefix(key, filePrefix) || strings.HasPrefix(key, stepPrefix)
+}
 
 // Open reports whether the attempt has begun and not ended.
 func (a Attempt) Open(f domain.File) bool {

@@ -11,8 +11,8 @@ import (
 	"github.com/accession-ingest/accession/domain/entry"
 )
 
-// model says who is next as the rules are written, without an index.
-func model(waiting []compute.Waiting, datasets []string, cached map[entry.Group]bool, limit int) (take int64, passed []int64, ok bool) {
+// rules returns who is next as the rules are written, without an index.
+func rules(waiting []compute.Waiting, datasets []string, cached map[entry.Group]bool, limit int) (take int64, passed []int64, ok bool) {
 	var mine []compute.Waiting
 	for _, w := range waiting {
 		if len(datasets) == 0 || slices.Contains(datasets, w.Dataset) {
@@ -76,7 +76,7 @@ func TestQueueIsThatOfTheModel(t *testing.T) {
 				for _, w := range waiting {
 					all = append(all, w)
 				}
-				take, passed, ok := model(all, mine, cached, limit)
+				take, passed, ok := rules(all, mine, cached, limit)
 				got, gotOK := q.Choose(compute.Wants{Datasets: mine, Cached: func(g entry.Group) bool { return cached[g] }, PassLimit: limit})
 				var gotPassed []int64
 				for _, w := range got.Passed {

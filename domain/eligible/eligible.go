@@ -17,6 +17,7 @@ import (
 
 // Codes of reasons and waits.
 const (
+	CodeSlotMissing      domain.Code = "slot_missing"
 	CodeNameExcluded     domain.Code = "name_excluded"
 	CodeSizeExcluded     domain.Code = "size_excluded"
 	CodeOutdated         domain.Code = "too_old"
@@ -24,6 +25,7 @@ const (
 	CodeCompanionMissing domain.Code = "companion_missing"
 	CodeFilesMissing     domain.Code = "files_missing"
 	CodeStackMissing     domain.Code = "stack_missing"
+	CodePredicate        domain.Code = "predicate_false"
 )
 
 // File is what the rules know of a file.
@@ -50,6 +52,8 @@ func (f File) There() bool {
 type Facts struct {
 	File File
 	Slot domain.SlotState // SlotNone = its group has none
+	// GroupName is the name of its group, "" = it is in none.
+	GroupName string
 	// Group are the other files of its dataset and group.
 	Group []File
 	// Before are the files of its dataset that were modified before it, the latest first, as
@@ -59,6 +63,14 @@ type Facts struct {
 	// content; nil = there is none.
 	Same *File
 	Now  domain.Time // the log's time
+	// Answer is what the predicate of the rules has answered, nil = it was not asked.
+	Answer *Answer
+}
+
+// Answer is what a predicate says of a file.
+type Answer struct {
+	Ready bool   `json:"ready"` // it may be processed
+	Why   string `json:"why"`   // it may not yet, in words
 }
 
 // Wait is one thing that a file waits for.
@@ -119,6 +131,9 @@ func waits(r setting.Rules, f Facts) (all []Wait) {
 	if f.Slot == domain.SlotPending {
 		add(domain.CodeSlotPending, "its slot, which is PENDING")
 	}
+	if f.Slot == domain.SlotNone && r.Slots != nil {
+		add(CodeSlotMissing, "a slot: %s", noSlot(*r.Slots, f.GroupName))
+	}
 	for _, c := range r.Companions {
 		if needs, ok := needed(c, f.File.Path); ok {
 			if is, there := found(needs, f.Group); !there {
@@ -144,7 +159,23 @@ func waits(r setting.Rules, f Facts) (all []Wait) {
 	if missing > 0 {
 		add(CodeStackMissing, "the %d files before it, of which %d are there", r.Stack, r.Stack-missing)
 	}
+	switch {
+	case r.Predicate == nil || f.Answer != nil && f.Answer.Ready:
+	case f.Answer == nil || f.Answer.Why == "":
+		add(CodePredicate, "a yes of the predicate of its dataset")
+	default:
+		add(CodePredicate, "a yes of the predicate of its dataset, which says: %s", f.Answer.Why)
+	}
 	return all
+}
+
+// noSlot says why the group of a file has no slot, although those of its dataset are made from
+// their names.
+func noSlot(r setting.SlotRule, group string) string {
+	if _, _, err := r.Window(group); err != nil {
+		return err.Error()
+	}
+	return "that of its group is made soon"
 }
 
 // needed returns the glob of what a file waits for, by a rule; false = by none. A file that is

@@ -38,6 +38,7 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	same := file("b.fits", domain.FileReady)
 	downloaded, waiting, given := file("a.xml", domain.FileDownloaded), file("a.xml", domain.FileDownloading), file("a.xml", domain.FileIgnore)
+	nightly := setting.Rules{Slots: &setting.SlotRule{Layout: "20060102", LengthSeconds: 1}}
 	companion := setting.Rules{Companions: []setting.Companion{{Of: "*.fits", Needs: "{stem}.xml"}}}
 	for name, c := range map[string]struct {
 		rules setting.Rules
@@ -47,6 +48,11 @@ func TestDecide(t *testing.T) {
 		"no rules":                {want: "ready"},
 		"slot active":             {facts: eligible.Facts{Slot: domain.SlotActive}, want: "ready"},
 		"slot pending":            {facts: eligible.Facts{Slot: domain.SlotPending}, want: "waits slot_pending"},
+		"slot by its name":        {rules: nightly, facts: eligible.Facts{Slot: domain.SlotActive, GroupName: "x"}, want: "ready"},
+		"slot not made yet":       {rules: nightly, facts: eligible.Facts{GroupName: "20261127"}, want: "waits slot_missing"},
+		"no slot by its name":     {rules: nightly, facts: eligible.Facts{GroupName: "x"}, want: "waits slot_missing"},
+		"no group":                {rules: nightly, want: "waits slot_missing"},
+		"excluded, no slot":       {rules: setting.Rules{Slots: nightly.Slots, MaxSize: 1}, want: "skip size_excluded"},
 		"slot done":               {facts: eligible.Facts{Slot: domain.SlotDone}, want: "skip slot_closed"},
 		"slot missed":             {facts: eligible.Facts{Slot: domain.SlotMissed}, want: "skip slot_closed"},
 		"name":                    {rules: setting.Rules{Names: []string{"*.xml", "n/*.fits"}}, want: "ready"},

@@ -36,19 +36,21 @@ type Answer struct {
 
 // Known is what is known of a batch, a job, a stored version of an object, or a file.
 type Known struct {
-	About     string      `json:"about,omitempty"`
-	Batch     string      `json:"batch_id,omitempty"`
-	Job       string      `json:"job_id,omitempty"`
-	Primary   string      `json:"primary,omitempty"`
-	Version   int64       `json:"version,omitempty"` // of the object
-	Status    string      `json:"status,omitempty"`  // of a batch or job; current or superseded for what is stored
-	Title     string      `json:"title,omitempty"`
-	File      string      `json:"file_name,omitempty"`
-	Submitter string      `json:"submitter,omitempty"`
-	Size      int64       `json:"size,omitempty"`  // in bytes, 0 = unknown
-	Where     string      `json:"where,omitempty"` // key in the object store
-	At        domain.Time `json:"at,omitzero"`     // when it came to its status
-	Why       string      `json:"-"`               // message of the answer
+	About     string `json:"about,omitempty"`
+	Batch     string `json:"batch_id,omitempty"`
+	Job       string `json:"job_id,omitempty"`
+	Primary   string `json:"primary,omitempty"`
+	Version   int64  `json:"version,omitempty"` // of the object
+	Status    string `json:"status,omitempty"`  // of a batch or job; current or superseded for what is stored
+	Title     string `json:"title,omitempty"`
+	File      string `json:"file_name,omitempty"`
+	Submitter string `json:"submitter,omitempty"`
+	// Collection is that which it belongs to, "" = none is known.
+	Collection string      `json:"-"`
+	Size       int64       `json:"size,omitempty"`  // in bytes, 0 = unknown
+	Where      string      `json:"where,omitempty"` // key in the object store
+	At         domain.Time `json:"at,omitzero"`     // when it came to its status
+	Why        string      `json:"-"`               // message of the answer
 }
 
 // Match is a thing, and as what a value was looked up when it was found.

@@ -28,6 +28,7 @@ func TestRowFaults(t *testing.T) {
 		"relative URL":            {[]string{"f.txt"}, []string{"3 row_bad_url"}},
 		"no host":                 {[]string{"http:///f", "http:f", "http://:80/f"}, []string{"3 row_bad_url", "4 row_bad_url", "5 row_bad_url"}},
 		"other schemes":           {[]string{"file:///etc/passwd", "ftp://h/f", "javascript:f"}, []string{"3 row_bad_url", "4 row_bad_url", "5 row_bad_url"}},
+		"objects in buckets":      {[]string{"s3://sky/night/a", "s3://sky", "s3:///a", "s3://sky/a?versionId=1", "s3://me@sky/a"}, []string{"4 row_bad_url", "5 row_bad_url", "6 row_bad_url", "7 row_bad_url"}},
 		"user name":               {[]string{"http://me@h/f", "https://me:pw@h/g"}, []string{"3 row_bad_url", "4 row_bad_url"}},
 		"space or backslash":      {[]string{"http://h/a b", `http://h\@x/a`}, []string{"3 row_bad_url", "4 row_bad_url"}},
 		"fragment":                {[]string{"http://h/a#b"}, []string{"3 row_bad_url"}},

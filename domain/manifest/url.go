@@ -15,8 +15,8 @@ import (
 const StoreScheme = "store"
 
 // CheckURL reports whether raw may be a payload: an absolute http or https URL
-// with a host, without user name, password or fragment; or, where allowStore
-// says so, a store:///KEY URL. The error is an [Error] with code [RowBadURL]
+// with a host, without user name, password or fragment; an object in a bucket,
+// s3://BUCKET/KEY; or, where allowStore says so, a store:///KEY URL. The error is an [Error] with code [RowBadURL]
 // and never quotes the URL, which may hold a secret.
 func CheckURL(raw string, allowStore bool) error {
 	_, err := parseURL(raw, allowStore)
@@ -54,6 +54,11 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 			return bad("the URL names no host; write it as http://HOST/PATH")
 		}
 		return u, nil
+	case "s3":
+		if u.Host == "" || len(u.Path) < 2 || u.RawQuery != "" || u.ForceQuery {
+			return bad("the URL of an object in a bucket is not of the form s3://BUCKET/KEY; write ? as %3F if it belongs to the key")
+		}
+		return u, nil
 	case StoreScheme:
 		switch {
 		case !allowStore:
@@ -63,7 +68,7 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 		}
 		return u, nil
 	}
-	return bad("the URL is neither http nor https; serve the file by one of them")
+	return bad("the URL is neither http nor https nor s3; serve the file by one of them")
 }
 
 // PayloadName returns the name under which a file is kept that only its URL names:

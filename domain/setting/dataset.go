@@ -30,7 +30,11 @@ type Dataset struct {
 type Discovery struct {
 	URL     string `json:"url"` // of the directory, with a slash at its end
 	Dataset string `json:"dataset"`
-	Group   string `json:"group,omitempty"` // of all its files, "" = as the dataset says
+	Group   string `json:"group,omitempty"` // of all its files, "" = as GroupBy says
+	// GroupBy is a regular expression as [Dataset.GroupPattern] is one, "" = that of the dataset.
+	GroupBy string `json:"group_by,omitempty"`
+	// Deposit makes a deposit of each complete group of the dataset, nil = none.
+	Deposit *GroupDeposit `json:"deposit,omitempty"`
 	// EverySeconds is the time from one poll to the next.
 	EverySeconds int64 `json:"every_seconds"`
 	// Pattern is a glob of package path, of the name of a file, or where it has a slash of
@@ -63,18 +67,37 @@ func (d *Dataset) Check() error {
 		faults = append(faults, errors.New("a dataset belongs to a collection"))
 	}
 	faults = append(faults, CheckName("profile", d.Profile), d.Rules.Check())
-	if of, err := regexp.Compile(d.GroupPattern); err != nil || len(d.GroupPattern) > maxPattern || d.GroupPattern != "" && of.NumSubexp() == 0 {
-		faults = append(faults, fmt.Errorf("%q is no pattern of groups: write a regular expression of at most %d bytes with parentheses around the group, as in ^([0-9]{8})_", d.GroupPattern, maxPattern))
+	return errors.Join(append(faults, checkGroupPattern(d.GroupPattern))...)
+}
+
+// checkGroupPattern refuses what names no groups. "" is allowed.
+func checkGroupPattern(pattern string) error {
+	of, err := regexp.Compile(pattern)
+	if err == nil && len(pattern) <= maxPattern && (pattern == "" || of.NumSubexp() > 0) {
+		return nil
 	}
-	return errors.Join(faults...)
+	return fmt.Errorf("%q is no pattern of groups: write a regular expression of at most %d bytes with parentheses around the group, as in ^([0-9]{8})_", pattern, maxPattern)
 }
 
 // GroupOf returns the group of a file of the dataset by its path, "" = it has none.
-func (d *Dataset) GroupOf(path string) string {
-	if d.GroupPattern == "" {
+func (d *Dataset) GroupOf(path string) string { return groupOf(d.GroupPattern, path) }
+
+// GroupOf returns the group of a file of the discovery by its path, "" = it has none.
+func (d *Discovery) GroupOf(of Dataset, path string) string {
+	switch {
+	case d.Group != "":
+		return d.Group
+	case d.GroupBy != "":
+		return groupOf(d.GroupBy, path)
+	}
+	return of.GroupOf(path)
+}
+
+func groupOf(pattern, path string) string {
+	if pattern == "" {
 		return ""
 	}
-	of, err := regexp.Compile(d.GroupPattern)
+	of, err := regexp.Compile(pattern)
 	if err != nil {
 		return ""
 	}
@@ -102,6 +125,10 @@ func (d *Discovery) Check() error {
 	if d.Group != "" {
 		faults = append(faults, CheckGroup(d.Group))
 	}
+	if d.Group != "" && d.GroupBy != "" {
+		faults = append(faults, errors.New("a group of all files and a pattern of groups: choose one of the two"))
+	}
+	faults = append(faults, checkGroupPattern(d.GroupBy), d.Deposit.Check())
 	if every := time.Duration(d.EverySeconds) * time.Second; d.EverySeconds > int64(LongestInterval/time.Second) || every < ShortestInterval {
 		faults = append(faults, fmt.Errorf("%d seconds between two polls: choose from %v to %v", d.EverySeconds, ShortestInterval, LongestInterval))
 	}
@@ -119,8 +146,8 @@ func (d *Discovery) Check() error {
 func checkDirectory(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || len(text) > maxURL:
-		return fmt.Errorf("the URL of a directory is one of http or https of at most %d bytes, as in https://data.example.org/night/", maxURL)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "s3" || len(text) > maxURL:
+		return fmt.Errorf("the URL of a directory is one of http, https or s3 of at most %d bytes, as in https://data.example.org/night/ or s3://bucket/night/", maxURL)
 	case u.User != nil:
 		return errors.New("the URL has a user or a password: directories are open ones, and what is set is in events; leave it out")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":

@@ -47,7 +47,7 @@ func TestDiscoveries(t *testing.T) {
 	good := setting.Discovery{URL: "https://data.example.org/night/", Dataset: "nights", EverySeconds: 300}
 	for text, change := range map[string]func(d *setting.Discovery){
 		"":                        func(*setting.Discovery) {},
-		"of http or https":        func(d *setting.Discovery) { d.URL = "ftp://data.example.org/" },
+		"http, https or s3":       func(d *setting.Discovery) { d.URL = "ftp://data.example.org/" },
 		"a user or a password":    func(d *setting.Discovery) { d.URL = "https://ana:secret@data.example.org/" },
 		"a query or a fragment":   func(d *setting.Discovery) { d.URL = "https://data.example.org/?key=secret" },
 		"ends with a slash":       func(d *setting.Discovery) { d.URL = "https://data.example.org/night" },

@@ -1,10 +1,13 @@
 package setting
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"net/url"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/accession-ingest/accession/domain/entry"
 )
@@ -28,10 +31,49 @@ type Rules struct {
 	MinFiles int `json:"min_files,omitempty"`
 	// Stack is how many files before it, by time of modification, must be there.
 	Stack int `json:"stack,omitempty"`
+	// Predicate is a service that is asked whether a file may be processed, after all else that
+	// it waits for is there; nil = none is.
+	Predicate *Predicate `json:"predicate,omitempty"`
 	// Process lets workers of the compute queue process files that are ready, nil = no worker
 	// does.
 	Process *Process `json:"process,omitempty"`
+	// Slots makes the slot of each group from its name, nil = operators make slots, and a
+	// file whose group has none waits for none.
+	Slots *SlotRule `json:"slots,omitempty"`
 }
+
+// Predicate is a service that says whether files may be processed.
+type Predicate struct {
+	// URL is where a file is described by POST, as JSON.
+	URL string `json:"url"`
+	// TimeoutSeconds is how long the service may take to answer, 0 = 10.
+	TimeoutSeconds int64 `json:"timeout_seconds,omitempty"`
+}
+
+// Timeout returns how long the service may take to answer.
+func (p Predicate) Timeout() time.Duration {
+	return time.Duration(cmp.Or(p.TimeoutSeconds, 10)) * time.Second
+}
+
+// maxAnswerSeconds is how long a predicate may take at most.
+const maxAnswerSeconds = 60
+
+// check names what is wrong with a predicate, "" = nothing.
+func (p *Predicate) check() string {
+	if p == nil {
+		return ""
+	}
+	u, err := url.Parse(p.URL)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || len(p.URL) > maxPredicate:
+		return fmt.Sprintf("the address of a predicate is a URL of http or https without user, query and fragment, of at most %d bytes: the log keeps it for ever, and readers see it", maxPredicate)
+	case p.TimeoutSeconds < 0 || p.TimeoutSeconds > maxAnswerSeconds:
+		return fmt.Sprintf("a predicate has 0 (10) to %d seconds to answer", maxAnswerSeconds)
+	}
+	return ""
+}
+
+const maxPredicate = 2048 // bytes of its URL
 
 // Process says how files that are ready wait in the compute queue.
 type Process struct {
@@ -55,7 +97,7 @@ func (r *Rules) Check() error {
 	if r == nil {
 		return nil
 	}
-	var faults []error
+	faults := []error{r.Slots.Check()}
 	add := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	globs := func(what string, list ...string) {
 		for _, glob := range list {
@@ -83,6 +125,9 @@ func (r *Rules) Check() error {
 	}
 	if r.MinFiles < 0 || r.MinFiles > maxCount || r.Stack < 0 || r.Stack > maxRules {
 		add("a slot needs 0 to %d files, and a stack has 0 to %d", maxCount, maxRules)
+	}
+	if fault := r.Predicate.check(); fault != "" {
+		add("%s", fault)
 	}
 	if p := r.Process; p != nil && p.Priority != nil && entry.Priority(*p.Priority) != min(max(entry.Priority(*p.Priority), 0), entry.MaxPriority) {
 		add("the priority of files is 0 to %d, the higher runs first", entry.MaxPriority)

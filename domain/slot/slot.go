@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
 	"github.com/accession-ingest/accession/domain/text"
 )
 
@@ -47,7 +48,7 @@ type Transition struct {
 
 // Transitions are all changes of a slot's state; nothing else is legal.
 var Transitions = []Transition{
-	{"S1", domain.SlotNone, domain.SlotPending, domain.EventSlotCreated, "operator", "its window has a begin and a later end"},
+	{"S1", domain.SlotNone, domain.SlotPending, domain.EventSlotCreated, "operator, or by the name of its group", "its window has a begin and a later end"},
 	{"S2", domain.SlotPending, domain.SlotActive, domain.EventSlotOpened, "sweeper or operator", "its window has begun, or a reason; the window is not over"},
 	{"S3", domain.SlotActive, domain.SlotDone, domain.EventSlotClosed, "sweeper or operator", "its window is over and a file has arrived, or a reason"},
 	{"S4", domain.SlotPending, domain.SlotMissed, domain.EventSlotMissed, "sweeper or operator", "its window is over without a file, or a reason"},
@@ -64,6 +65,7 @@ const (
 	CodeNotOver  domain.Code = "slot_not_over"  // its window
 	CodeOver     domain.Code = "slot_over"      // its window
 	CodeMissed   domain.Code = "slot_missed"    // no file had arrived
+	CodeFromName domain.Code = "window_from_name"
 )
 
 // Command asks for a change of a slot.
@@ -71,10 +73,11 @@ type Command interface{ command() string }
 
 // Commands for slots. Now is the log's time, asked when the command is made.
 type (
-	// Add makes the slot (S1).
+	// Add makes the slot (S1). It has a reason if its window is from the name of its group.
 	Add struct {
 		Dataset, Group string
 		Opens, Closes  domain.Time
+		Reason         *domain.Reason
 	}
 	// Open lets the files of the slot become ready (S2, S5). Without a reason it is the
 	// sweeper's, and opens a slot whose window has begun. Until moves the end of the window,
@@ -158,7 +161,7 @@ func (d *decider) add(c Add) error {
 	if d.s.State != domain.SlotNone {
 		return d.refuse(CodeExists, "it exists, and is "+string(d.s.State))
 	}
-	if err := Check(c.Dataset, c.Group); err != nil {
+	if err := errors.Join(CheckDataset(c.Dataset), setting.CheckGroup(c.Group)); err != nil {
 		return d.refuse(CodeBad, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	if id := NewID(c.Dataset, c.Group); id != d.s.ID {
@@ -168,7 +171,7 @@ func (d *decider) add(c Add) error {
 		return d.refuse(CodeBad, "its window needs a begin and a later end")
 	}
 	d.s.Dataset, d.s.Group, d.s.Opens, d.s.Closes = c.Dataset, c.Group, c.Opens, c.Closes
-	return d.step(domain.SlotPending, nil)
+	return d.step(domain.SlotPending, c.Reason)
 }
 
 func (d *decider) open(c Open) error {
@@ -271,7 +274,8 @@ const (
 	maxGroup   = 200 // bytes
 )
 
-// Check refuses names that a dataset and its group cannot have.
+// Check refuses names that a dataset and the group of a slot cannot have. A slot that is made
+// must have a group that files can have, see [setting.CheckGroup].
 func Check(dataset, group string) error {
 	return errors.Join(CheckDataset(dataset), checkName("the group", group, maxGroup))
 }

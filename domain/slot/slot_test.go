@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
 	"github.com/accession-ingest/accession/domain/slot"
 )
 
@@ -41,9 +42,8 @@ func written(t *testing.T, commands ...slot.Command) slot.Slot {
 	return s
 }
 
-// TestSlotTable: each command in each state leads along rows of the table, or is refused
-// with a code.
-func TestSlotTable(t *testing.T) {
+// TestSlotRefusals: what the rules do not allow is refused with its code.
+func TestSlotRefusals(t *testing.T) {
 	t.Parallel()
 	opened := slot.Open{Now: after(0)}
 	pending, active := written(t, add), written(t, add, opened)
@@ -51,96 +51,55 @@ func TestSlotTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		from slot.Slot
 		cmd  slot.Command
-		want string // rows and the state after them, or the code
+		want domain.Code
 	}{
-		"added":                      {slot.Slot{ID: id}, add, "S1 PENDING"},
 		"added twice":                {pending, add, "slot_exists"},
 		"added after its end":        {missed, add, "slot_exists"},
 		"no dataset":                 {slot.Slot{ID: id}, slot.Add{Group: "g", Opens: after(0), Closes: after(1)}, "bad_slot"},
 		"control character":          {slot.Slot{ID: id}, slot.Add{Dataset: "d", Group: "g\n", Opens: after(0), Closes: after(1)}, "bad_slot"},
+		"a group without files":      {slot.Slot{ID: slot.NewID("goes", "2026/121")}, slot.Add{Dataset: "goes", Group: "2026/121", Opens: after(0), Closes: after(1)}, "bad_slot"},
 		"another's id":               {slot.Slot{ID: id}, slot.Add{Dataset: "goes", Group: "2026-122", Opens: after(0), Closes: after(1)}, "bad_slot"},
 		"no window":                  {slot.Slot{ID: id}, slot.Add{Dataset: "goes", Group: "2026-121"}, "bad_slot"},
 		"ends as it begins":          {slot.Slot{ID: id}, slot.Add{Dataset: "goes", Group: "2026-121", Opens: after(1), Closes: after(1)}, "bad_slot"},
-		"begins now":                 {pending, opened, "S2 ACTIVE"},
 		"begins later":               {pending, slot.Open{Now: after(-1)}, "slot_not_begun"},
 		"over before it was opened":  {pending, slot.Open{Now: after(60)}, "slot_over"},
-		"opened early":               {pending, slot.Open{Now: after(-1), Reason: &why}, "S2 ACTIVE"},
 		"opened late, by hand":       {pending, slot.Open{Now: after(60), Reason: &why}, "slot_over"},
-		"opened late, with an end":   {pending, slot.Open{Now: after(60), Reason: &why, Until: after(61)}, "S2 ACTIVE"},
 		"opened with an early end":   {pending, slot.Open{Now: after(-9), Reason: &why, Until: after(-5)}, "bad_slot"},
 		"opened without a time":      {pending, slot.Open{Reason: &why}, "time_unknown"},
 		"opened for nothing":         {pending, slot.Open{Now: after(0), Reason: &domain.Reason{}}, "reason_missing"},
 		"opened twice":               {active, slot.Open{Now: after(1), Reason: &why}, "illegal_transition"},
-		"opened again":               {done, slot.Open{Now: after(61), Reason: &why, Until: after(90)}, "S5 ACTIVE"},
-		"opened again, missed":       {missed, slot.Open{Now: after(61), Reason: &why, Until: after(90)}, "S5 ACTIVE"},
 		"opened again, over":         {done, slot.Open{Now: after(61), Reason: &why}, "slot_over"},
 		"opened again by itself":     {done, slot.Open{Now: after(0)}, "reason_missing"},
 		"not there":                  {slot.Slot{ID: id}, slot.Open{Now: after(0), Reason: &why}, "illegal_transition"},
-		"over with a file":           {active, slot.End{Now: after(60), Files: 1}, "S3 DONE"},
-		"over without a file":        {active, slot.End{Now: after(60)}, "S4 MISSED"},
-		"never opened, with a file":  {pending, slot.End{Now: after(61), Files: 1}, "S2 S3 DONE"},
-		"never opened, without":      {pending, slot.End{Now: after(61)}, "S4 MISSED"},
 		"not over":                   {active, slot.End{Now: after(59), Files: 1}, "slot_not_over"},
 		"over at no time":            {active, slot.End{Files: 1}, "time_unknown"},
 		"ended twice":                {done, slot.End{Now: after(70), Files: 1}, "illegal_transition"},
-		"closed by hand":             {active, slot.Close{Reason: why, Files: 3}, "S3 DONE"},
-		"closed by hand, pending":    {pending, slot.Close{Reason: why}, "S4 MISSED"},
 		"closed by hand, no reason":  {active, slot.Close{}, "reason_missing"},
 		"closed by hand, it is over": {done, slot.Close{Reason: why}, "illegal_transition"},
 	} {
-		dec, err := slot.Decide(c.from, c.cmd)
+		_, err := slot.Decide(c.from, c.cmd)
 		var refused *domain.Refused
-		got := ""
-		if errors.As(err, &refused) {
-			got = string(refused.Code)
-		} else if err == nil {
-			got = strings.Join(dec.Rows, " ") + " " + string(dec.Events[len(dec.Events)-1].Data.(*domain.SlotMove).To)
-		}
-		if got != c.want {
-			t.Errorf("%s: %q (%v), want %q", name, got, err, c.want)
+		if !errors.As(err, &refused) || refused.Code != c.want || refused.Error() == "" {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
 }
 
-// TestSlotRows: the table is that of the events, and each row can be taken.
-func TestSlotRows(t *testing.T) {
+// TestSlotFromName: a slot whose window is from the name of its group says so; what the name
+// does not give is no slot.
+func TestSlotFromName(t *testing.T) {
 	t.Parallel()
-	taken := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
-		s, now := slot.Slot{ID: id}, -30
-		for range rapid.IntRange(4, 16).Draw(t, "commands") {
-			now += rapid.IntRange(0, 50).Draw(t, "minutes")
-			until := domain.Time{}
-			if rapid.Bool().Draw(t, "until") {
-				until = after(now + 20)
-			}
-			files := rapid.IntRange(0, 2).Draw(t, "files")
-			cmd := rapid.SampledFrom([]slot.Command{add, slot.Open{Now: after(now)}, slot.Open{Now: after(now), Reason: &why, Until: until},
-				slot.Close{Reason: why, Files: files}, slot.End{Now: after(now), Files: files}}).Draw(t, "command")
-			dec, err := slot.Decide(s, cmd)
-			var refused *domain.Refused
-			if err != nil && (!errors.As(err, &refused) || refused.Code == "" || refused.Error() == "") {
-				t.Fatalf("%T in %s: %v", cmd, s.State, err)
-			}
-			for i, e := range dec.Events {
-				was := s
-				if s, err = slot.Evolve(s, domain.Recorded{Event: e}); err != nil {
-					t.Fatal(err)
-				}
-				taken[dec.Rows[i]+string(was.State)] = true
-				if s.State == domain.SlotActive && i+1 == len(dec.Events) && !after(now).Before(s.Closes.Time) {
-					t.Fatalf("%T opened a slot whose window is over", cmd)
-				}
-				if _, again := slot.Evolve(s, domain.Recorded{Event: e}); again == nil {
-					t.Fatal("an event is taken twice")
-				}
-			}
-		}
-	})
-	for _, row := range slot.Transitions {
-		if !taken[row.Row+string(row.From)] {
-			t.Errorf("%s from %q was never taken", row.Row, row.From)
-		}
+	r := setting.SlotRule{Layout: "2006-002", OffsetSeconds: 12 * 60 * 60, LengthSeconds: 60 * 60}
+	made, err := slot.FromName("goes", "2026-121", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := written(t, made); s.State != domain.SlotPending || s.Opens != after(0) || s.Closes != after(60) || s.Reason == nil || s.Reason.Code != slot.CodeFromName ||
+		s.Reason.Message != "its window is from the name of its group: 12h0m0s after 2006-002, for 1h0m0s" {
+		t.Errorf("%+v, %+v", s, s.Reason)
+	}
+	if made, err := slot.FromName("goes", "x", r); err == nil {
+		t.Errorf("%+v", made)
 	}
 }
 

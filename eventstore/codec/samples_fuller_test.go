@@ -11,7 +11,19 @@ import (
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated(), gathered(), polled()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated(), gathered(), polled(), sought()}
+}
+
+// sought returns the samples of the fifteenth generation, in which queries find what their
+// submitters may see.
+func sought() []domain.Recorded {
+	all := polled()
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.QueryReceived); ok {
+			d.Request.Within = &asked.Within{Collections: []string{"maps"}, Own: true}
+		}
+	}
+	return all
 }
 
 // keyed returns the samples of the eleventh generation with idempotency keys of queries.

@@ -97,6 +97,6 @@ func anyFileCommand(t *rapid.T, n int, l domain.Limits, now domain.Time) domain.
 		domain.FailDownload{Fence: fence, Reason: why, Limits: l}, domain.FailValidation{Reason: why, Limits: l},
 		domain.SkipFile{Reason: why}, domain.ReadyFile{}, domain.StartProcessing{Worker: "w"}, domain.FinishProcessing{Fence: fence},
 		domain.AuditFailed{Reason: why, Limits: l}, domain.RetryProcessing{Limits: l}, domain.ReopenFile{Reason: why},
-		domain.RecoverFile{Now: now, Limits: domain.FileLimits{Download: l, Processing: l}},
+		domain.RecoverFile{Now: now, Limits: domain.FileLimits{Download: l, Processing: l}}, domain.AbandonFile{Reason: why},
 	}).Draw(t, "command")
 }

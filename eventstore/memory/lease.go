@@ -29,7 +29,9 @@ func (s *Store) LoadLease(ctx context.Context, id compute.ID) (eventstore.Lease,
 	if lock == nil || lock.Lease == nil {
 		return eventstore.Lease{}, failed("load the lease", id.Aggregate(), eventstore.ErrNotFound, "")
 	}
-	return *lock.Lease, ctx.Err()
+	l := *lock.Lease
+	l.Renewed = s.server.renewed[id.Aggregate()]
+	return l, ctx.Err()
 }
 
 // RenewLease implements eventstore.Leases.

@@ -46,8 +46,9 @@ func TestSixtyThousandWait(t *testing.T) {
 	_, urgent := b.kit.Started(slices.Repeat([]int{5}, 2*some)...)
 	few, _ := b.asks(urgent[:some])
 	began := time.Now()
+	after := func() time.Duration { return time.Since(began).Round(time.Millisecond) }
 	jobs := b.crowd(behind)
-	t.Logf("%d jobs made in %v", behind, time.Since(began).Round(time.Millisecond))
+	t.Logf("%d jobs are made after %v", behind, after())
 
 	many, lists := b.asks(urgent[some:])
 	t.Logf("%.1f requests a job with few, %.1f with many behind; the queue was listed %d times", few, many, lists)
@@ -57,7 +58,9 @@ func TestSixtyThousandWait(t *testing.T) {
 	b.counts(behind)
 	b.share(jobs[:10*some])
 	b.limited()
+	t.Logf("all is asked after %v", after())
 	b.clear(jobs)
+	t.Logf("they are removed after %v", after())
 	if view, err := b.first.Overview(t.Context()); err != nil || view.Queues[domain.JobPending] != 1 {
 		t.Errorf("%d are pending in the end, want 1 (%v)", view.Queues[domain.JobPending], err)
 	}

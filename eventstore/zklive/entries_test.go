@@ -109,7 +109,7 @@ func TestEntriesWhileWorkersDie(t *testing.T) {
 	for range processes {
 		kits = append(kits, storetest.NewKit(t, env.Open(t)))
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
 	for part := range 10 {

@@ -99,6 +99,24 @@ func TestGrabOfASlowProcess(t *testing.T) {
 	}
 }
 
+// TestGrabOfACallerWhoIsGone: a caller who does not wait any more gets the error of their
+// context, and not that there is nothing to grab.
+func TestGrabOfACallerWhoIsGone(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewRingKit(t, w.store)
+	k.Deposits("ana1")
+	k.Grab()
+	for i := range 500 { // at whatever moment the caller goes
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Microsecond)
+		_, err := k.Handler.Grab(ctx, fair.QueueMetadata, "default", storetest.Operator())
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("grabs %v after %d µs, want %v", err, i, context.DeadlineExceeded)
+		}
+	}
+}
+
 // forestalled are rings in which something else is done before each of some writes.
 type forestalled struct {
 	eventstore.Rings

@@ -15,7 +15,7 @@ type Layer struct {
 var (
 	domain    = []string{"domain/..."}
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate"}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack"}
 	codec     = []string{"eventstore/codec"}
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
@@ -140,6 +140,9 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/daemon/report"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/history", "cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
+		Packages: []string{"cmd/internal/daemon/members"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
+	}, {
 		Packages: []string{"cmd/internal/daemon/version"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
@@ -173,11 +176,15 @@ var Layers = []Layer{
 	}, {
 		// What may be requested over HTTP, and who may request it.
 		Packages: []string{"cmd/internal/operation"},
-		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation/internal/sending"}),
+		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation/internal/following", "cmd/internal/operation/internal/sending"}),
+	}, {
+		// Streams of events.
+		Packages: []string{"cmd/internal/operation/internal/following"},
+		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/operation/internal/sending"}),
 	}, {
 		// Bodies of answers that are files, compared before they are whole.
 		Packages: []string{"cmd/internal/operation/internal/sending"},
-		May:      []string{"cmd/internal/app/..."},
+		May:      join(domain, []string{"cmd/internal/app/..."}),
 	}, {
 		// Forms of other services, whose clients deposit by them.
 		Packages: []string{"cmd/internal/forms"},
@@ -200,7 +207,7 @@ var Layers = []Layer{
 	}, {
 		// Rows in the formats of others, a mail's among them.
 		Packages: []string{"cmd/internal/export"},
-		May:      join(domain, []string{"cmd/internal/app", "cmd/internal/notify"}),
+		May:      join(domain, []string{"cmd/internal/app", "cmd/internal/notify", "cmd/internal/page"}),
 	}, {
 		Packages: []string{"cmd/internal/cli/..."},
 		May:      join(domain, []string{"cmd/internal/export", "cmd/internal/app/...", "cmd/internal/operation", "cmd/internal/remote", "cmd/internal/config/...", "cmd/internal/run/...", "cmd/internal/stack/...", "deploy/samples", "deploy/profiles", "docs"}),
@@ -238,6 +245,9 @@ var Layers = []Layer{
 	}, {
 		Packages: []string{"deploy/samples"},
 		May:      domain,
+	}, {
+		// Programs of other houses import it: it speaks HTTP, and imports nothing of ours.
+		Packages: []string{"eventstore/work"},
 	}, {
 		// Examples of programs of other houses: they need package follow only.
 		Packages: []string{"deploy/examples/..."},

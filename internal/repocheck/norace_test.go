@@ -18,7 +18,7 @@ func TestEveryTestIsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, kind := range []string{"LARGE", "DYING", "DAMAGED"} {
+	for _, kind := range []string{"LARGE", "DYING", "TABLES", "DAMAGED"} {
 		named := regexp.MustCompile(`(?m)^` + kind + ` +:= (.+)$`).FindSubmatch(text)
 		if named == nil {
 			t.Fatalf("the Makefile does not say which tests are %s", kind)

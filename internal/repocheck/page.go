@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// allPoints is the test that kills a process once at each operation, and at each crash
+// allPoints is the test that kills a process right after operations, a share of them a run, and at each crash
 // point of the crash matrix.
-var allPoints = Shown{"cmd/accession/e2e", "TestDeathAtEveryOperation"}
+var allPoints = Shown{"cmd/accession/e2e", "TestDeathAtOperations"}
 
 // ChecksPage returns docs/checks.md: promises, faults that were found, crash matrix, crash points, and the table
 // of mutants that it is given.

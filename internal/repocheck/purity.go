@@ -19,7 +19,7 @@ var pure = map[string][]string{
 // pureStandard is what pure packages may use of the standard library: packages of
 // values, without I/O, clock, goroutine or chance.
 var pureStandard = []string{
-	"bufio", "bytes", "cmp", "container/heap", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/xml",
+	"bufio", "bytes", "cmp", "container/heap", "crypto/hmac", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/xml",
 	"errors", "fmt", "hash", "io", "iter", "maps", "math", "math/big", "math/bits", "net/url",
 	"path", "reflect", "regexp", "slices", "sort", "strconv", "strings", "time", "unicode", "unicode/utf16", "unicode/utf8",
 }

@@ -25,6 +25,7 @@ const (
 const (
 	answered = "the answer is there already"
 	onDisk   = "a disk: no message, no answer"
+	ofMinter = "that of a service that registers identifiers; TestMadeOnce loses it"
 )
 
 // Replies is the whole table, in the form of crash.Around. A point that no row matches
@@ -35,6 +36,8 @@ var Replies = []Reply{
 	{"drop/*/*/*", "", onDisk},
 	{"notify/callback/send/before", Receiver, ""},
 	{"notify/*/*/*", "", onDisk},
+	{"mint/service/ask/before", "", ofMinter},
+	{"daemon/processing/register/before", "", ofMinter},
 	{"wire/*/*/*", "", onDisk},
 	{"daemon/*/keep-*/before", "", onDisk},
 	{"daemon/*/send*/before", "", onDisk},
@@ -60,8 +63,15 @@ var Replies = []Reply{
 	{"daemon/downloading/*/before", NATS, ""},
 	{"daemon/files/give-back/before", NATS, ""},
 	{"download/attempt/*/before", NATS, ""},
+	{"poll/slots/make/before", NATS, ""},
+	{"groups/files/process/before", NATS, ""},
+	{"groups/manifest/*/*", "", onDisk},
+	{"ready/slot/make/before", NATS, ""},
 	{"attempt/file/*/before", NATS, ""},
 	{"compute/file/request/before", ZooKeeper, ""},
+	{"compute/entry/strand/before", ZooKeeper, ""},
+	{"ownstep/entry/request/before", ZooKeeper, ""},
+	{"ownstep/result/read/before", PostgreSQL, ""},
 	{"daemon/processing/start/before", NATS, ""},
 	{"daemon/processing/end/before", NATS, ""},
 	{"projections/*/*/before", PostgreSQL, ""},

@@ -32,8 +32,11 @@ select f.dataset, f.group_name, f.path, f.raw_file_hash,
           else 'held' end)::text as result,
     h.listed::boolean as listed, h.held::boolean as held, (f.status = 'PROCESSED')::boolean as processed, f.status,
     coalesce(l.discovery, o.discovery, '')::text as discovery, l.size as listed_size, f.size, l.modified as listed_modified,
-    coalesce(l.last_at, o.last_at) as listed_at, coalesce(l.changed_at, o.changed_at) as changed_at, l.gone_at, f.reason_code, f.reason_message
+    coalesce(l.last_at, o.last_at) as listed_at, coalesce(l.changed_at, o.changed_at) as changed_at, l.gone_at, f.reason_code, f.reason_message,
+    (case when g.decided_at is null then '' else coalesce(m.part, 'late') end)::text as deposit, coalesce(g.batch_id, '')::text as deposit_batch
 from accession.file f
+left join record.group_deposit g on g.dataset = f.dataset and g.group_name = f.group_name
+left join record.group_file m on m.dataset = f.dataset and m.group_name = f.group_name and m.raw_file_hash = f.raw_file_hash
 left join lateral (
     select * from record.directory_listing r where r.raw_file_hash = f.raw_file_hash order by r.gone_at desc nulls first, r.last_at desc limit 1
 ) l on true
@@ -65,3 +68,32 @@ comment on column report.dataset_reconciliation.changed_at is 'When its size or 
 comment on column report.dataset_reconciliation.gone_at is 'Since when it is not listed; null = it is, or never was.';
 comment on column report.dataset_reconciliation.reason_code is 'Code of the reason of its last change; null = none.';
 comment on column report.dataset_reconciliation.reason_message is 'Sentence of that reason.';
+comment on column report.dataset_reconciliation.deposit is 'What it is in the deposit of its group: deposited, marker, missing, excluded, or late (it became known after the group was found complete); empty = no deposit was made of its group.';
+comment on column report.dataset_reconciliation.deposit_batch is 'Batch of that deposit; empty = none.';
+
+create or replace view report.group_deposit as
+select g.dataset, g.group_name, g.discovery, (case when g.decided_at is null then 'waiting' when g.batch_id = '' then 'decided' else 'deposited' end)::text as status,
+    g.waits, g.waits_at, g.cause, g.decided_at, g.batch_id, g.ended_at, n.deposited, n.missing, n.excluded, n.late
+from record.group_deposit g
+cross join lateral (
+    select count(*) filter (where m.part = 'deposited') as deposited, count(*) filter (where m.part = 'missing') as missing, count(*) filter (where m.part = 'excluded') as excluded,
+        count(*) filter (where m.part is null and g.decided_at is not null) as late
+    from accession.file f
+    left join record.group_file m on m.dataset = f.dataset and m.group_name = f.group_name and m.raw_file_hash = f.raw_file_hash
+    where f.dataset = g.dataset and f.group_name = g.group_name and f.job_id = ''
+) n;
+comment on view report.group_deposit is 'One row per group of a dataset whose groups become deposits.';
+comment on column report.group_deposit.dataset is 'The dataset.';
+comment on column report.group_deposit.group_name is 'The group.';
+comment on column report.group_deposit.discovery is 'Discovery whose setting says what becomes of the group.';
+comment on column report.group_deposit.status is 'waiting, decided (it is complete, its batch is not made yet) or deposited.';
+comment on column report.group_deposit.waits is 'What it waits for; empty = for nothing.';
+comment on column report.group_deposit.waits_at is 'Since when it waits for this.';
+comment on column report.group_deposit.cause is 'Why it was complete: slot, marker, files or quiet; empty = it waits.';
+comment on column report.group_deposit.decided_at is 'When it was found complete; null = it waits.';
+comment on column report.group_deposit.batch_id is 'Its batch; empty = none.';
+comment on column report.group_deposit.ended_at is 'When its batch and its files were brought to their end; null = not yet.';
+comment on column report.group_deposit.deposited is 'Files in its batch.';
+comment on column report.group_deposit.missing is 'Files that were missing when it was found complete: given up, gone, or changed at their source.';
+comment on column report.group_deposit.excluded is 'Files that were skipped, or replaced by another version.';
+comment on column report.group_deposit.late is 'Files that became known after it was found complete.';

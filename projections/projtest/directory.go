@@ -79,8 +79,15 @@ func Directory(do func(hash domain.FileHash, cmd func(domain.File) domain.FileCo
 	}
 }
 
-// Directory adds the files of an open directory to the story.
+// Directory adds a dataset and the files of its open directory to the story.
 func (s *Story) Directory() {
+	s.T.Helper()
+	dec, err := domain.DecideSetting(domain.Setting{Kind: domain.SettingDataset, Name: DirectoryDataset},
+		domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps", ByVersion: true}}, "the survey begins")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.record(dec.Events, "")
 	Directory(func(hash domain.FileHash, cmd func(domain.File) domain.FileCommand) { s.File(hash, cmd(s.Files[hash])) })
 }
 
@@ -95,6 +102,7 @@ func Listings(t testing.TB, db query.DB, at time.Time) map[string][]string {
 		}
 	}
 	exec("insert into record.discovery (name, url, next_at, outcome) values ('nights', $1, $2, 'complete')", directoryURL, at)
+	exec("insert into record.group_deposit (dataset, group_name, discovery, waits, waits_at) values ('nights', 'n2', 'nights', 'no file *.done is listed', $1)", at)
 	results := map[string][]string{}
 	for _, f := range directoryFiles() {
 		results[f.path] = append(results[f.path], f.result)

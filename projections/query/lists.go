@@ -36,15 +36,6 @@ func (f Filter) narrowed() Filter {
 	return f
 }
 
-// sees returns whether the list is limited, to which collections, and to whose submissions
-// besides.
-func (f Filter) sees() (limited bool, collections []string, own string) {
-	if f.Sees == nil || f.Sees.All {
-		return false, []string{}, ""
-	}
-	return true, append([]string{}, f.Sees.Collections...), f.Sees.Submitter
-}
-
 // given returns a time as a parameter, nil = none.
 func given(t time.Time) *time.Time {
 	if t.IsZero() {
@@ -64,7 +55,7 @@ type BatchFilter struct {
 // Batches lists batches, newest first.
 func Batches(ctx context.Context, db Reader, f BatchFilter) ([]BatchSummary, error) {
 	f.Filter = f.narrowed()
-	limited, collections, own := f.sees()
+	limited, collections, own := f.Sees.Limits()
 	of := pgdb.BatchSummariesParams{
 		State: string(f.State), Before: string(f.Before), MaxRows: atMost(f.Limit),
 		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code,
@@ -105,7 +96,7 @@ func TotalBatches(ctx context.Context, db Reader, f BatchFilter) (int64, error) 
 
 func countBatches(ctx context.Context, db Reader, f BatchFilter, most int32) (int64, error) {
 	f.Filter = f.narrowed()
-	limited, collections, own := f.sees()
+	limited, collections, own := f.Sees.Limits()
 	of := pgdb.CountListedBatchesParams{
 		State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code,
 		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own, Most: most}
@@ -131,7 +122,7 @@ type JobFilter struct {
 // Jobs lists jobs in the order of their ids.
 func Jobs(ctx context.Context, db Reader, f JobFilter) ([]JobRow, error) {
 	f.Filter = f.narrowed()
-	limited, collections, own := f.sees()
+	limited, collections, own := f.Sees.Limits()
 	rows, err := pgdb.New(db).Jobs(ctx, pgdb.JobsParams{
 		BatchID: string(f.Batch), State: string(f.State), After: string(f.After), MaxRows: atMost(f.Limit),
 		Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
@@ -152,7 +143,7 @@ func TotalJobs(ctx context.Context, db Reader, f JobFilter) (int64, error) {
 
 func countJobs(ctx context.Context, db Reader, f JobFilter, most int32) (int64, error) {
 	f.Filter = f.narrowed()
-	limited, collections, own := f.sees()
+	limited, collections, own := f.Sees.Limits()
 	n, err := pgdb.New(db).CountListedJobs(ctx, pgdb.CountListedJobsParams{
 		BatchID: string(f.Batch), State: string(f.State), Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,
 		Since: given(f.Since), Until: given(f.Until), Limited: limited, Collections: collections, Own: own, Most: most})
@@ -176,7 +167,7 @@ type FileFilter struct {
 // them.
 func Files(ctx context.Context, db Reader, f FileFilter) ([]FileRow, error) {
 	f.Filter = f.narrowed()
-	limited, collections, own := f.sees()
+	limited, collections, own := f.Sees.Limits()
 	rows, err := pgdb.New(db).Files(ctx, pgdb.FilesParams{
 		BatchID: string(f.Batch), JobID: string(f.Job), State: string(f.State), Name: f.Name, After: string(f.After), MaxRows: atMost(f.Limit),
 		Dataset: f.Dataset, GroupName: f.Group, Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Code: f.Code, Host: f.Host,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
@@ -20,7 +21,7 @@ func KnownBatches(ctx context.Context, db Reader, ids []string) (map[string]look
 	things := make(map[string]lookup.Known, len(rows))
 	for _, b := range rows {
 		things[b.ID] = lookup.Known{About: lookup.AboutBatch, Batch: b.ID, Status: b.Status, Title: b.ErcWhat, File: b.FileName,
-			Submitter: b.Submitter, Size: b.Size, At: at(b.LastModified), Why: why(b.ReasonCode, b.ReasonMessage)}
+			Submitter: b.Submitter, Collection: b.Collection, Size: b.Size, At: at(b.LastModified), Why: why(b.ReasonCode, b.ReasonMessage)}
 	}
 	return things, wrap("look up batches", err)
 }
@@ -34,7 +35,7 @@ func KnownJobs(ctx context.Context, db Reader, ids []string) (map[string]lookup.
 	things := make(map[string]lookup.Known, len(rows))
 	for _, j := range rows {
 		t := lookup.Known{About: lookup.AboutJob, Batch: j.BatchID, Job: j.ID, Primary: j.PrimaryIdentifier, Status: j.Status, Title: j.ErcWhat,
-			File: j.FileName, Submitter: j.Submitter, Size: j.Size, At: at(j.StatusSince), Why: why(j.ReasonCode, j.ReasonMessage)}
+			File: j.FileName, Submitter: j.Submitter, Collection: j.Collection, Size: j.Size, At: at(j.StatusSince), Why: why(j.ReasonCode, j.ReasonMessage)}
 		if j.ObjectVersion != nil {
 			t.Version = *j.ObjectVersion
 		}
@@ -46,22 +47,24 @@ func KnownJobs(ctx context.Context, db Reader, ids []string) (map[string]lookup.
 	return things, err
 }
 
-// JobsOfObjects returns the ids of the newest jobs of each object, newest first.
-func JobsOfObjects(ctx context.Context, db Reader, primaries []string) ([]string, error) {
+// JobsOfObjects returns the ids of the newest jobs of each object that may be seen, newest first.
+func JobsOfObjects(ctx context.Context, db Reader, sees *access.Filter, primaries []string) ([]string, error) {
 	if len(primaries) == 0 {
 		return nil, nil
 	}
-	ids, err := pgdb.New(db).JobsOfObjects(ctx, pgdb.JobsOfObjectsParams{Ids: primaries, Most: lookup.MaxAnswers})
+	limited, collections, own := sees.Limits()
+	ids, err := pgdb.New(db).JobsOfObjects(ctx, pgdb.JobsOfObjectsParams{Ids: primaries, Limited: limited, Collections: collections, Own: own, Most: lookup.MaxAnswers})
 	return ids, wrap("look up the jobs of objects", err)
 }
 
-// BatchesOfSubmissions returns the ids of the newest batches of each submission, newest
-// first.
-func BatchesOfSubmissions(ctx context.Context, db Reader, submissions []string) (map[string][]string, error) {
+// BatchesOfSubmissions returns the ids of the newest batches of each submission that may be
+// seen, newest first.
+func BatchesOfSubmissions(ctx context.Context, db Reader, sees *access.Filter, submissions []string) (map[string][]string, error) {
 	if len(submissions) == 0 {
 		return nil, nil
 	}
-	rows, err := pgdb.New(db).BatchesOfSubmissions(ctx, pgdb.BatchesOfSubmissionsParams{Ids: submissions, Most: lookup.MaxAnswers})
+	limited, collections, own := sees.Limits()
+	rows, err := pgdb.New(db).BatchesOfSubmissions(ctx, pgdb.BatchesOfSubmissionsParams{Ids: submissions, Limited: limited, Collections: collections, Own: own, Most: lookup.MaxAnswers})
 	of := make(map[string][]string, len(rows))
 	for _, row := range rows {
 		of[row.SubmissionID] = append(of[row.SubmissionID], row.ID)

@@ -7,14 +7,15 @@ import (
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 )
 
-// Owner says whose a batch, job or file is.
+// Owner says whose a batch, job, file, query or entry is.
 type Owner struct {
 	Submitter  string
 	Collection string // "" = not known
 	Version    int64  // of the batch, job or file, as the tables have it
+	Profile    string // "" = not known
 }
 
-// OwnerOf returns whose a batch, job or file is, or ErrNotFound.
+// OwnerOf returns whose a batch, job, file, query or entry is, or ErrNotFound.
 func OwnerOf(ctx context.Context, db Reader, a domain.Aggregate) (o Owner, err error) {
 	q := pgdb.New(db)
 	switch a.Kind {
@@ -26,6 +27,12 @@ func OwnerOf(ctx context.Context, db Reader, a domain.Aggregate) (o Owner, err e
 		o, err = Owner(row), e
 	case domain.KindFile:
 		row, e := q.OwnerOfFile(ctx, a.ID)
+		o, err = Owner(row), e
+	case domain.KindQuery:
+		row, e := q.OwnerOfQuery(ctx, a.ID)
+		o, err = Owner(row), e
+	case domain.KindEntry:
+		row, e := q.OwnerOfEntry(ctx, a.ID)
 		o, err = Owner(row), e
 	default:
 		err = ErrNotFound

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
@@ -12,10 +13,25 @@ import (
 // PoisonEvent is a row of accession.poison_event.
 type PoisonEvent = pgdb.AccessionPoisonEvent
 
-// Poison lists up to limit (0 = 100) held events in the order of the log.
-func Poison(ctx context.Context, db Reader, limit int) ([]PoisonEvent, error) {
-	rows, err := pgdb.New(db).PoisonEvents(ctx, pgdb.PoisonEventsParams{Name: tables.Main, MaxRows: atMost(limit)})
+// PoisonFilter chooses held events; empty fields choose all.
+type PoisonFilter struct {
+	Batch domain.BatchID
+	// Since and Until bound since when they are held: not before, and before.
+	Since, Until time.Time
+	After        int64 // only later ones: the sequence of the last of the page before
+	Limit        int   // at most, in the order of the log (default 100)
+}
+
+// Poison lists held events in the order of the log.
+func Poison(ctx context.Context, db Reader, f PoisonFilter) ([]PoisonEvent, error) {
+	rows, err := pgdb.New(db).HeldEvents(ctx, pgdb.HeldEventsParams{Name: tables.Main, BatchID: string(f.Batch), Since: given(f.Since), Until: given(f.Until), After: f.After, MaxRows: atMost(f.Limit)})
 	return rows, wrap("list held events", err)
+}
+
+// ListedPoison counts the held events that a filter chooses; After and Limit are ignored.
+func ListedPoison(ctx context.Context, db Reader, f PoisonFilter) (int64, error) {
+	n, err := pgdb.New(db).CountHeldEvents(ctx, pgdb.CountHeldEventsParams{Name: tables.Main, BatchID: string(f.Batch), Since: given(f.Since), Until: given(f.Until)})
+	return n, wrap("count held events", err)
 }
 
 // PoisonAt returns the held event at a sequence, or ErrNotFound.

@@ -64,7 +64,7 @@ const groupFiles = 10_000
 // time and slot. What the rules do not ask for is not looked up.
 func Around(ctx context.Context, db Reader, r setting.Rules, w WaitingFile) (f eligible.Facts, err error) {
 	q := pgdb.New(db)
-	f.File = w.File
+	f.File, f.GroupName = w.File, w.Group
 	if len(r.Companions) > 0 || r.MinFiles > 1 {
 		rows, err := q.FilesOfGroup(ctx, pgdb.FilesOfGroupParams{Dataset: w.Dataset, GroupName: w.Group, Hash: string(w.Hash), MaxRows: groupFiles})
 		if err != nil {

@@ -18,7 +18,7 @@ type Setting struct {
 }
 
 // SettingsOfKind returns what is set of a kind of settings, by name.
-func SettingsOfKind(ctx context.Context, db DB, kind domain.SettingKind) ([]Setting, error) {
+func SettingsOfKind(ctx context.Context, db Reader, kind domain.SettingKind) ([]Setting, error) {
 	rows, err := pgdb.New(db).SettingsOfKind(ctx, string(kind))
 	return pageOf(rows, err, func(r pgdb.AccessionSetting) (Setting, error) {
 		return Setting{Setting: fold.SettingOf(r), By: r.ChangedBy, When: r.ChangedAt.UTC(), Why: r.Why}, nil

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/slot"
@@ -22,13 +23,16 @@ type SlotFilter struct {
 	Dataset  string
 	Datasets []string // of one of these, nil = of any
 	Status   domain.SlotState
-	After    slot.ID // only later ones: the last of the page before
-	Limit    int     // at most, in the order of their ids (default 100)
+	Code     string // of the reason of its last change
+	// Since and Until bound when their windows begin: not before, and before.
+	Since, Until time.Time
+	After        slot.ID // only later ones: the last of the page before
+	Limit        int     // at most, in the order of their ids (default 100)
 }
 
 // Slots lists slots with how many of their files stand where.
 func Slots(ctx context.Context, db Reader, f SlotFilter) ([]SlotRow, error) {
-	rows, err := pgdb.New(db).Slots(ctx, pgdb.SlotsParams{Dataset: f.Dataset, OfAll: f.Datasets == nil, Datasets: f.Datasets, Status: string(f.Status), After: string(f.After), MaxRows: atMost(f.Limit)})
+	rows, err := pgdb.New(db).Slots(ctx, pgdb.SlotsParams{Dataset: f.Dataset, OfAll: f.Datasets == nil, Datasets: f.Datasets, Status: string(f.Status), Code: f.Code, Since: given(f.Since), Until: given(f.Until), After: string(f.After), MaxRows: atMost(f.Limit)})
 	return rows, wrap("list slots", err)
 }
 
@@ -42,6 +46,13 @@ func SlotByID(ctx context.Context, db Reader, id slot.ID) (SlotRow, error) {
 func SlotHistory(ctx context.Context, db Reader, id slot.ID) ([]SlotTransition, error) {
 	rows, err := pgdb.New(db).SlotTransitions(ctx, string(id))
 	return rows, wrap("list the changes of "+string(id), err)
+}
+
+// FilesWithoutSlot counts the files of a dataset that may yet become ready and whose group has no
+// slot.
+func FilesWithoutSlot(ctx context.Context, db Reader, dataset string) (int64, error) {
+	n, err := pgdb.New(db).FilesWithoutSlot(ctx, dataset)
+	return n, wrap("count the files of the dataset "+dataset+" without a slot", err)
 }
 
 // SlotsToMove lists up to limit slots whose window has begun or is over at a time, in the

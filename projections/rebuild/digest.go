@@ -17,9 +17,11 @@ var compared = []string{
 
 // TableDigest compares a table's contents in two generations.
 type TableDigest struct {
-	Table                 string
-	LiveRows, NewRows     int64
-	LiveDigest, NewDigest string
+	Table      string `json:"table"`
+	LiveRows   int64  `json:"rows_before"`
+	NewRows    int64  `json:"rows_after"`
+	LiveDigest string `json:"digest_before"`
+	NewDigest  string `json:"digest_after"`
 }
 
 // Same reports whether both hold the same rows.

@@ -53,9 +53,9 @@ func (r *rebuild) fill(ctx context.Context, f *fold.Fold, to uint64) error {
 			if err := r.write(ctx, next.steps, r.at, next.to); err != nil {
 				return err
 			}
-			r.out.Events, r.out.Took = r.out.Events+next.to.Seq-r.at.Seq, r.out.Took+time.Since(began)
+			r.out.Events, r.out.Seconds = r.out.Events+next.to.Seq-r.at.Seq, r.out.Seconds+time.Since(began).Seconds()
 			r.at = next.to
-			r.cfg.Progress(replaying(r.out.Events, r.out.Took, uint64(r.at.Seq), to))
+			r.cfg.Progress(replaying(r.out.Events, r.out.Took(), uint64(r.at.Seq), to))
 		}
 	})
 	if err := all.Wait(); err != nil {

@@ -48,13 +48,16 @@ type Progress struct {
 
 // Result describes a completed rebuild.
 type Result struct {
-	Events   int64         // that were replayed, by this run
-	Took     time.Duration // of the replay
-	Compared string        // why the tables were not compared, or may differ; "" = they are equal
-	At       int64         // the sequence at which they were compared
-	Tables   []TableDigest
-	Kept     bool // the old tables are still there
+	Events   int64         `json:"events"`           // that were replayed, by this run
+	Seconds  float64       `json:"seconds"`          // that the replay took
+	Compared string        `json:"reason,omitempty"` // why the tables were not compared, or may differ; "" = they are equal
+	At       int64         `json:"seq"`              // the sequence at which they were compared
+	Tables   []TableDigest `json:"tables"`
+	Kept     bool          `json:"kept"` // the old tables are still there
 }
+
+// Took returns how long the replay took.
+func (r Result) Took() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
 
 var (
 	// ErrLeft reports that an interrupted rebuild exists.

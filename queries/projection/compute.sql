@@ -25,6 +25,10 @@ where e.id = r.id and e.version < r.version;
 -- name: ComputeEntries :many
 select * from accession.compute_entry
 where (@status::text = '' or status = @status) and (@dataset::text = '' or dataset = @dataset) and (@before::text = '' or id < @before)
+    and (@of_all::boolean or dataset = any(@datasets::text[]))
+    and (@submitter::text = '' or submitter = @submitter) and (@code::text = '' or reason_code = @code)
+    and (@host::text = '' or exists (select 1 from jsonb_array_elements_text(inputs) i where lower(split_part(i, '/', 3)) = @host))
+    and (sqlc.narg(since)::timestamptz is null or requested_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or requested_at < sqlc.narg(until))
 order by id desc
 limit @max_rows;
 
@@ -38,3 +42,29 @@ select * from accession.compute_entry where key = @key and result_sha256 is not 
 -- name: ComputeEntriesOfKeys :many
 -- The entries that were requested under some keys, newest first.
 select * from accession.compute_entry where key = any(@keys::text[]) order by id desc limit @max_rows;
+
+-- name: ComputeWorkers :many
+-- How many entries each worker has ended since a time, those over HTTP by the name that they gave.
+select split_part(worker, '/', 1)::text as name, count(*) filter (where status = 'SUCCESSFUL') as completed, count(*) filter (where status = 'FAILED') as failed
+from accession.compute_entry
+where worker is not null and status in ('SUCCESSFUL', 'FAILED') and ended_at > @since
+group by 1
+order by 1
+limit @max_rows;
+
+-- name: StrandedComputeEntries :many
+-- The entries that have not ended and stand for an own step of a job that is not in processing,
+-- or was requeued since, in the order of their ids.
+with open as (
+    select p.id from accession.compute_entry p where p.status = 'PENDING' and p.key like 'job/%' and p.id > @after
+    union all
+    select s.id from accession.compute_entry s where s.status = 'STAGING' and s.key like 'job/%' and s.id > @after
+)
+select e.* from open o join accession.compute_entry e on e.id = o.id left join accession.job j on j.id = split_part(e.key, '/', 2)
+where (j.id is null or j.status <> 'processing' or j.retry_count::text <> split_part(e.key, '/', 4))
+order by e.id
+limit @max_rows;
+
+-- name: ComputeEntriesOfJob :many
+-- The entries that stand for own steps of a job, newest first.
+select * from accession.compute_entry where key like 'job/%' and split_part(key, '/', 2) = @job_id::text order by id desc limit @max_rows;

@@ -24,6 +24,19 @@ where name = @name and (@kind::text = '' or kind = @kind) and (@aggregate_id::te
 order by seq
 limit @max_rows;
 
+-- name: HeldEvents :many
+-- What is held, in the order of the log, from a sequence on.
+select * from accession.poison_event
+where name = @name and seq > @after and (@batch_id::text = '' or batch_id = @batch_id)
+    and (sqlc.narg(since)::timestamptz is null or first_seen >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or first_seen < sqlc.narg(until))
+order by seq
+limit @max_rows;
+
+-- name: CountHeldEvents :one
+select count(*) from accession.poison_event
+where name = @name and (@batch_id::text = '' or batch_id = @batch_id)
+    and (sqlc.narg(since)::timestamptz is null or first_seen >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or first_seen < sqlc.narg(until));
+
 -- name: PoisonEvent :one
 select * from accession.poison_event where name = @name and seq = @seq;
 

@@ -15,6 +15,8 @@ update accession.query q set
     wrong_lines = r.wrong_lines,
     format = r.format,
     recipients = r.recipients,
+    within_collections = r.within_collections,
+    within_own = r.within_own,
     received_at = r.received_at,
     grabbed_at = r.grabbed_at,
     processor = r.processor,
@@ -37,6 +39,7 @@ where q.id = r.id and q.version < r.version;
 -- name: Queries :many
 select * from accession.query
 where (@status::text = '' or status = @status) and (@submitter::text = '' or submitter = @submitter) and (@before::text = '' or id < @before)
+    and (@code::text = '' or reason_code = @code)
     and (sqlc.narg(since)::timestamptz is null or received_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or received_at < sqlc.narg(until))
 order by id desc
 limit @max_rows;

@@ -21,6 +21,8 @@ where s.id = r.id and s.version < r.version;
 -- name: Slots :many
 select * from report.slot_progress
 where (@dataset::text = '' or dataset = @dataset) and (@of_all::boolean or dataset = any(@datasets::text[])) and (@status::text = '' or status = @status) and slot_id > @after
+    and (@code::text = '' or reason_code = @code)
+    and (sqlc.narg(since)::timestamptz is null or opens_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or opens_at < sqlc.narg(until))
 order by slot_id
 limit @max_rows;
 
@@ -29,6 +31,13 @@ select * from report.slot_progress where slot_id = @id;
 
 -- name: SlotTransitions :many
 select * from accession.slot_transition where slot_id = @id order by version;
+
+-- name: FilesWithoutSlot :one
+-- The files of a dataset that may yet become ready and whose group has no slot.
+select count(*)::bigint as files
+from accession.file f
+where f.dataset = @dataset and f.job_id = '' and f.status in ('DISCOVERED', 'DOWNLOADING', 'DOWNLOADING_FAILED', 'DOWNLOADED')
+    and not exists (select 1 from accession.slot s where s.dataset = f.dataset and s.group_name = f.group_name);
 
 -- name: SlotsToMove :many
 -- Slots whose window has begun or is over, and the files that have arrived in those that

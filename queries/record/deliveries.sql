@@ -13,19 +13,26 @@ on conflict (key) do update set
 returning *;
 
 -- name: EndDelivery :execrows
--- An empty error means that it arrived. What has arrived stays so.
+-- An empty error means that it arrived. What has arrived stays so. A mail that is kept for a
+-- mail server, since the attempt began, has the state that its sender gives it.
+with kept as (
+    select m.key from record.outgoing_mail m join record.delivery d using (key)
+    where m.key = @key and @last_error::text = '' and (m.settled_at is null or m.settled_at >= d.last_attempt_at)
+)
 update record.delivery set
-    state = case when @last_error::text = '' then 'delivered' when @final::boolean then 'failed' else 'pending' end,
-    last_error = @last_error,
-    delivered_at = case when @last_error = '' then clock_timestamp() end
-where key = @key and state <> 'delivered';
+    state = case when exists (select from kept) then delivery.state when @last_error::text = '' then 'delivered' when @final::boolean then 'failed' else 'pending' end,
+    last_error = case when exists (select from kept) then delivery.last_error else @last_error::text end,
+    delivered_at = case when @last_error::text = '' and not exists (select from kept) then clock_timestamp() end
+where delivery.key = @key and delivery.state <> 'delivered';
 
 -- name: Delivery :one
-select * from record.delivery where key = @key;
+select sqlc.embed(d), exists (select from record.outgoing_mail m where m.key = d.key and m.settled_at is null) as waiting
+from record.delivery d where d.key = @key;
 
 -- name: BatchDeliveries :many
 -- About the batch itself; its jobs have callbacks of their own.
-select * from record.delivery where batch_id = @batch_id and job_id = '' order by created_at, key;
+select sqlc.embed(d), exists (select from record.outgoing_mail m where m.key = d.key and m.settled_at is null) as waiting
+from record.delivery d where d.batch_id = @batch_id and d.job_id = '' order by d.created_at, d.key;
 
 -- name: ExpectDelivery :exec
 -- Its recipients, before its first attempt.

@@ -11,21 +11,27 @@ cross join lateral (
 order by b.bound_at desc, b.primary_identifier;
 
 -- name: VersionsOfObjects :many
--- The newest stored versions of each object.
-select v.primary_identifier, v.version, v.job_id, v.batch_id, v.submitter, v.manifest_key, v.bytes, v.stored_at, o.current_version, o.erc_what
+-- The newest stored versions of each object, of those that may be seen.
+select v.primary_identifier, v.version, v.job_id, v.batch_id, v.submitter, v.manifest_key, v.bytes, v.stored_at, o.current_version, o.erc_what, o.collection
 from unnest(@ids::text[]) as n (id)
+join record.object o on o.primary_identifier = n.id
 cross join lateral (
-    select f.* from record.object_version f where f.primary_identifier = n.id order by f.version desc limit @most
+    select f.* from record.object_version f
+    where f.primary_identifier = n.id and (not @limited::boolean or o.collection = any(@collections::text[]) or f.submitter = @own::text)
+    order by f.version desc limit @most
 ) v
-join record.object o on o.primary_identifier = v.primary_identifier
 order by v.primary_identifier, v.version desc;
 
 -- name: FilesOfDigests :many
--- The newest stored files of each digest.
-select f.sha256, f.primary_identifier, f.version, f.name, f.key, f.size, v.job_id, v.batch_id, v.submitter, v.stored_at, o.current_version, o.erc_what
+-- The newest stored files of each digest, of those that may be seen.
+select f.sha256, f.primary_identifier, f.version, f.name, f.key, f.size, v.job_id, v.batch_id, v.submitter, v.stored_at, o.current_version, o.erc_what, o.collection
 from unnest(@ids::text[]) as n (id)
 cross join lateral (
-    select c.* from record.object_file c where c.sha256 = n.id order by c.primary_identifier desc, c.version desc, c.name limit @most
+    select c.* from record.object_file c
+    where c.sha256 = n.id and (not @limited::boolean or exists (
+        select from record.object_version i join record.object k on k.primary_identifier = i.primary_identifier
+        where i.primary_identifier = c.primary_identifier and i.version = c.version and (k.collection = any(@collections::text[]) or i.submitter = @own::text)))
+    order by c.primary_identifier desc, c.version desc, c.name limit @most
 ) f
 join record.object_version v on v.primary_identifier = f.primary_identifier and v.version = f.version
 join record.object o on o.primary_identifier = f.primary_identifier

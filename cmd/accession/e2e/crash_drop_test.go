@@ -66,6 +66,7 @@ func dropsAFile(o *crashInstallation, point string) {
 // refused: a deposit is refused since the profile is away, and accepted once it is back.
 func (o *crashInstallation) refused(point string, submit []string) {
 	o.t.Helper()
+	o.finish() // a batch that is reported without its profile has no address
 	o.run(submit...)
 	profile, err := os.ReadFile(o.profileFile())
 	o.must(err)

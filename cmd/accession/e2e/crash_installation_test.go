@@ -37,6 +37,7 @@ type crashInstallation struct {
 	batches []domain.BatchID
 	gone    map[domain.BatchID]bool // cleaned up or deleted
 	again   map[domain.BatchID]int  // reports that were sent again
+	bySMTP  map[domain.BatchID]bool // their mails went to a mail server
 	found   map[string]bool         // deposits whose lost files are there now
 
 	target    string // the point in question
@@ -48,7 +49,7 @@ type crashInstallation struct {
 func newCrashInstallation(t testing.TB, before func(*crashInstallation)) *crashInstallation {
 	t.Helper()
 	o := &crashInstallation{installation: prepare(t, "attempts: 20, timeout: 5s", append(slices.Clone(forProcesses), "outbox_grace=200ms", "janitor_interval=200ms",
-		"retention=0s", "stop_grace=100ms")...), found: map[string]bool{}, again: map[domain.BatchID]int{},
+		"retention=0s", "stop_grace=100ms")...), found: map[string]bool{}, again: map[domain.BatchID]int{}, bySMTP: map[domain.BatchID]bool{},
 		called: map[string]int{}, asked: map[string]bool{}, slow: make(chan struct{}, 100), gone: map[domain.BatchID]bool{}}
 	program, err := crashing()
 	o.must(err)
@@ -80,6 +81,10 @@ func (o *crashInstallation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(checkm("mrt-single-file-batch-manifest", batchColumns, here+"/file?n="+n+" | | | | | new.txt | | everybody's | A creator | Again | 2026"))
 	case "slow":
 		_, _ = w.Write(checkm("mrt-single-file-batch-manifest", batchColumns, here+"/wait?n="+n+" | | | | | slow.txt | | slow-"+n+" | A creator | Slow | 2026"))
+	case "box": // a container of two files
+		_, _ = w.Write(tarGzOf(o.t, map[string]string{"a.txt": "a of deposit " + n + "\n", "b/c.txt": "c\n"}))
+	case "bad-box": // one that leaves its object
+		_, _ = w.Write(zipOf(o.t, map[string]string{"../a.txt": "a of deposit " + n + "\n"}))
 	case "object":
 		_, _ = w.Write(checkm("mrt-ingest-manifest", "", here+"/file?n="+n+" | | | | | a.txt", here+"/other?n="+n+" | | | | | b/c.txt"))
 	case "lost":
@@ -133,6 +138,8 @@ func (o *crashInstallation) deposit(what string) domain.BatchID {
 	switch what {
 	case "mixed":
 		d.Type = domain.TypeBatchManifest
+	case "box", "bad-box":
+		d.Type = domain.TypeContainer
 	case "again":
 		d.Mode = "update"
 		if o.n == 1 {
@@ -306,8 +313,8 @@ func (o *crashInstallation) sound() {
 	}
 	o.mu.Unlock()
 	for _, id := range o.batches {
-		if n := len(o.mails(id)); n != 2+o.again[id] && !o.gone[id] {
-			o.t.Errorf("%d mails about %s: want one that it was accepted, one with the report", n, id)
+		if n := len(o.mails(id)); n != 2+o.again[id] && !o.gone[id] && !o.bySMTP[id] {
+			o.t.Errorf("%d mails about %s: want one that it was accepted, one with the report:\n%s", n, id, o.run("batch", "show", string(id)))
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(o.dir, "work", "bid*", "jid*"))

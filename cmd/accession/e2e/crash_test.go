@@ -4,10 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"mime/quotedprintable"
-	"net/mail"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/testkit/mailread"
 )
 
 // killedAt runs the program until it kills itself at the point.
@@ -106,11 +104,9 @@ func (in *installation) mails(id domain.BatchID) (texts []string) {
 	for _, name := range files {
 		f, err := os.Open(name)
 		in.must(err)
-		m, err := mail.ReadMessage(f)
-		in.must(err)
-		text, err := io.ReadAll(quotedprintable.NewReader(m.Body))
+		m, err := mailread.Read(f)
 		in.must(errors.Join(err, f.Close()))
-		if body := strings.ReplaceAll(string(text), "\r\n", "\n"); strings.Contains(strings.ReplaceAll(body, "deposited before, as "+string(id), ""), string(id)) {
+		if body := m.Text; strings.Contains(strings.ReplaceAll(body, "deposited before, as "+string(id), ""), string(id)) {
 			texts = append(texts, body)
 		}
 	}

@@ -111,7 +111,7 @@ func TestDatasetsAndDiscoveries(t *testing.T) {
 		{4, do("discover", "add", "https://data.example.org/", "--dataset", "days"), []string{"dataset ls"}},
 		{2, do("discover", "add", "https://ana:hidden@data.example.org/", "--dataset", "nights"), []string{"leave it out"}},
 		{2, do("discover", "add", "https://data.example.org/?key=hidden", "--dataset", "nights"), []string{"query"}},
-		{2, do("discover", "add", "ftp://data.example.org/", "--dataset", "nights"), []string{"http or https"}},
+		{2, do("discover", "add", "ftp://data.example.org/", "--dataset", "nights"), []string{"http, https or s3"}},
 		{2, do("discover", "add", "https://data.example.org/", "--dataset", "nights", "--pattern", "[a"), []string{"close its brackets"}},
 		{4, do("discover", "resume", "days"), []string{"discover ls"}},
 		{3, do("discover", "pause", "nights-one"), []string{"set so already"}},

@@ -25,7 +25,7 @@ func (d *openDirectory) answer(serve http.HandlerFunc) { d.set(func() { d.serve 
 // lived returns the states that a file went through, with the codes of the reasons.
 func (p *polledInstallation) lived(path string) (states []string) {
 	p.t.Helper()
-	a := p.dir.hash(path).Aggregate()
+	a := domain.HashFile(p.directory, path).Aggregate()
 	log, err := p.wired.Log(p.ctx())
 	p.must(err)
 	for r, err := range log.Read(p.ctx(), eventstore.ReadOptions{Aggregate: &a}) {
@@ -62,7 +62,7 @@ func (p *polledInstallation) content(path string) string {
 	p.t.Helper()
 	files, err := p.wired.FileHandler(p.ctx())
 	p.must(err)
-	f, err := files.Load(p.ctx(), p.dir.hash(path))
+	f, err := files.Load(p.ctx(), domain.HashFile(p.directory, path))
 	p.must(err)
 	work, err := p.wired.Work(p.ctx())
 	p.must(err)
@@ -141,8 +141,7 @@ func TestFilesOfADirectoryAreDownloaded(t *testing.T) {
 	p.says(0, []string{"verify"})
 }
 
-// TestWorkerOfADirectoryIsKilled is Failure 6 for files without a job, and Failure 5 of the
-// sweeper: a process is killed in the middle of a download, and after it, before the log says so;
+// TestWorkerOfADirectoryIsKilled is Failure 4 and Failure 6 for files without a job: a process is killed in the middle of a download, and after it, before the log says so;
 // the sweeper ends the attempts, and another process has the files, one of them without fetching
 // it again.
 // Shows: P1 P5

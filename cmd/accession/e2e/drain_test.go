@@ -1,12 +1,15 @@
 package e2e
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -83,5 +86,17 @@ func TestTheOrderOfAStop(t *testing.T) {
 	files, err := in.app.Files(in.ctx(), app.FileFilter{Job: jobs[0], Limit: 10}, "")
 	if err != nil || len(files.Items) != 1 || files.Items[0].DownloadAttempts != 1 {
 		t.Errorf("%+v, %v", files, err)
+	}
+}
+
+// TestStopWhileAServiceStarts: what the stop interrupts is no fault of the service.
+// Shows: P18
+func TestStopWhileAServiceStarts(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := (&run.Service{Config: in.cfg, Roles: run.AllRoles, Log: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+		t.Errorf("a service that is stopped while it starts: %v", err)
 	}
 }

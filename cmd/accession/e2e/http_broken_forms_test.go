@@ -107,7 +107,12 @@ func (b *breaker) form(*operationOf) (brokenRequest, bool) {
 		r.kind, r.method, r.status = "form, method", chosen(b.random, []string{"GET", "PUT", "DELETE", "BREW"}), http.StatusMethodNotAllowed
 	case 4:
 		r.kind, r.method, r.path, r.contentType = "form, status", http.MethodGet, "/servlet/submissionDownload?", ""
-		r.path += chosen(b.random, []string{"", "file_name=a&doc_batch_id=b", "file_name=a&type=all", "file_name=%zz", "file_name=a&usr=another", "file_name=a&file_name=b"})
+		asks := chosen(b.random, []string{"", "file_name=a&doc_batch_id=b", "file_name=a&type=all", "file_name=%zz", "file_name=a&usr=another", "file_name=a&file_name=b"})
+		if b.random.IntN(2) > 0 {
+			r.method, r.contentType, r.body = http.MethodPost, "application/x-www-form-urlencoded", asks
+		} else {
+			r.path += asks
+		}
 	default:
 		w := chosen(b.random, wrong)
 		if r.body = formBody(w.fields...); w.status != 0 {

@@ -16,8 +16,9 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// ofOneTime is what two answers do not have in common: who asked, and when.
-var ofOneTime = regexp.MustCompile(`"by": "user/[^"]*"|"made":"[^"]*"`)
+// ofOneTime is what two answers do not have in common: who asked, and when, and with which
+// request of a service.
+var ofOneTime = regexp.MustCompile(`"by": "user/[^"]*"|"made":"[^"]*"|,\s*"request": "[^"]*"`)
 
 // TestCommandLineOverHTTP: a command line that has nothing but the URL of a service and a key
 // says the same as one that reaches the servers, and what is not over HTTP says so.
@@ -241,7 +242,7 @@ func (in *installation) submitsOverHTTP(accession func(args ...string) (code int
 		code int
 		says string
 	}{
-		"submit --profile test " + t.TempDir():                                 {4, "is no regular file"},
+		"submit --profile test " + t.TempDir():                                 {2, "there are no files below"},
 		"submit --profile test " + letter + ".gone":                            {4, "no such file"},
 		"submit --profile sand " + letter:                                      {4, "sand"},
 		"submit --profile test --sync --idempotency-key s " + letter:           {0, "1 listed = 1 completed"},

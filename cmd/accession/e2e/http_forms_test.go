@@ -94,8 +94,18 @@ var merritts = []struct{ name, answer, batch, job string }{
 	{"object-ingest", "application/json", "container_batch_manifest add harbour.checkm", "The northern pier [harbour-north]"},
 	{"object-ingest-file", "text/xml; charset=utf-8", "file add letter.txt", "A letter [letter-7 harbour/7] completed as version 1"},
 	{"object-update", "text/x-anvl; charset=utf-8", "file update letter.txt", " [] completed as version 1"},
-	{"object-ingest-library", "application/json", "object_manifest add mrt-ingest20261125-7-a", "Tides [harbour-8]"},
+	{"object-ingest-library", "application/json", "object_manifest add mrt-ingest20261127-13342-z3nh3m", "Tides [harbour-8]"},
+	{"object-ingest-container", "text/xml; charset=utf-8", "container add letters.zip", " [] completed as version 1"},
+	{"object-ingest-manifest", "text/xml; charset=utf-8", "object_manifest add object.checkm", " []"},
+	{"object-ingest-objects", "text/xml; charset=utf-8", "batch_manifest add objects.checkm", "The northern pier [harbour-north]"},
+	{"object-update-files", "text/xml; charset=utf-8", "file_batch_manifest update files.checkm", "The northern pier [harbour-north]"},
 	{"poster-submit", "application/json", "container_batch_manifest add harbour.checkm", "The northern pier [harbour-north]"},
+	{"poster-manifest", "application/json", "object_manifest add object.checkm", " [harbour-8]"},
+	{"poster-batch-manifest", "application/json", "batch_manifest add objects.checkm", "The northern pier [harbour-north]"},
+	{"poster-files", "application/json", "file_batch_manifest add files.checkm", "The northern pier [harbour-north]"},
+	{"poster-container", "application/json", "container add letters.zip", " [harbour-4 harbour-5] completed as version 1"},
+	{"poster-objects", "application/json", "batch_manifest add objects.checkm", "The northern pier [harbour-north]"},
+	{"poster-update-files", "application/json", "file_batch_manifest update files.checkm", "The northern pier [harbour-north]"},
 	{"poster-update", "text/xml; charset=utf-8", "file update letter.txt", "A letter [letter-7] completed as version 2"},
 }
 
@@ -146,15 +156,15 @@ func TestRecordedForms(t *testing.T) {
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")
 	in.editProfile("fetch:", takesArticles+"fetch:")
 	ana := in.keyOf("ana", "depositor", "--collection", "test")
-	in.says(0, []string{"user", "grant", "ana", "reader", "--all"})
 	in.withPassword("ana", "correct horse battery")
 	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
-	for _, name := range []string{"deposit", "deposit-url", "query"} {
+	for _, name := range []string{"deposit", "deposit-url", "python-deposit", "query", "doi-query"} {
 		if a := d.replay(recorded(t, name)); a.status != http.StatusOK || !strings.Contains(a.body, wellReceived) {
 			t.Fatalf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	for name, want := range map[string]string{"status": "tides-2026-11 1 1 0", "status-file": " 1 1 0", "status-query": " 0 2 0"} {
+	for name, want := range map[string]string{"status": "tides-2026-11 1 1 0", "status-file": " 1 1 0", "status-query": " 0 2 0",
+		"python-batch": "tides-2026-11 1 1 0", "python-file": " 1 1 0", "ojs-status": "tides-2026-11 1 1 0"} {
 		var g diagnostic
 		waitFor(t, "the end of "+name, func() bool {
 			g = d.diagnosed(recorded(t, name), http.StatusOK)
@@ -170,8 +180,10 @@ func TestRecordedForms(t *testing.T) {
 			t.Errorf("%+v", g.Records)
 		}
 	}
-	if g := d.diagnosed(recorded(t, "synchronous"), http.StatusOK); g.Status != "completed" || g.Success != 1 || g.Batch != "tides-2026-11" {
-		t.Errorf("%+v", g)
+	for _, name := range []string{"synchronous", "ojs-deposit"} {
+		if g := d.diagnosed(recorded(t, name), http.StatusOK); g.Status != "completed" || g.Success != 1 || g.Batch != "tides-2026-11" {
+			t.Errorf("%s: %+v", name, g)
+		}
 	}
 	late := bytes.Replace(recorded(t, "synchronous"), []byte("Accept:"), []byte("Prefer: wait=1\r\nAccept:"), 1)
 	in.says(0, []string{"queue", "pause", "pending", "--reason", "to look"})
@@ -192,8 +204,10 @@ func TestRecordedForms(t *testing.T) {
 	if a := d.replay(recorded(t, "unknown")); a.status != http.StatusOK || !strings.Contains(a.body, `<doc_batch_diagnostic status="unknown_submission"><submission_id>0</submission_id><batch_id />`) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if a := d.replay(recorded(t, "citations")); a.status != http.StatusBadRequest || !strings.Contains(a.body, "doDOICitUpload") {
-		t.Errorf("%d %s", a.status, a.body)
+	for name, operation := range map[string]string{"citations": "doDOICitUpload", "transfer": "doTransferDOIsUpload"} {
+		if a := d.replay(recorded(t, name)); a.status != http.StatusBadRequest || !strings.Contains(a.body, operation) {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
 	}
 	in.says(0, []string{"audit", "ls", "--limit", "100", "-o", "json"}, `"action": "form.deposit"`, `"action": "form.deposit-synchronous"`, `"outcome": "refused"`)
 	d.merritt(ana)
@@ -245,7 +259,6 @@ func TestFormsThatAreRefused(t *testing.T) {
 		"no user and no file": {[]field{op}, 401, ""},
 		"no right":            {[]field{{name: "usr", value: "bob"}, {name: "pwd", value: bob}, file}, 403, "no right to deposit"},
 		"no right in it":      {[]field{{name: "usr", value: "bob"}, {name: "pwd", value: bob}, {name: "profile", value: "test"}, file}, 403, "in the collection test"},
-		"no right to ask":     {[]field{user, password, {name: "operation", value: "doQueryUpload"}, {"fname", "10.5555/a\n", "a.txt"}}, 403, "no right to see"},
 		"no file":             {[]field{user, password, op}, 400, "no file"},
 		"no file but a text":  {[]field{user, password, op, {name: "fname", value: "x"}}, 400, "is no file"},
 		"unknown operation":   {[]field{user, password, {name: "operation", value: "doAll"}, file}, 400, `"doAll\" is not known`},
@@ -269,9 +282,15 @@ func TestFormsThatAreRefused(t *testing.T) {
 		cut := "--b\r\nContent-Disposition: form-data; name=\"fname\"; filename=\"a.xml\"\r\n\r\nab" + end
 		d.send("", http.MethodPost, path, strings.NewReader(cut), "Content-Type: multipart/form-data; boundary=b", "Authorization: Bearer "+ana).is(d, 400, app.Invalid)
 	}
-	for _, query := range []string{"", "file_name=a&type=all", "file_name=a&doc_batch_id=b"} {
-		d.ask(ana, http.MethodGet, "/servlet/submissionDownload?"+query, "").is(d, 400, app.Invalid)
+	const asks, encoded = "/servlet/submissionDownload", "Content-Type: application/x-www-form-urlencoded"
+	for _, query := range []string{"", "file_name=a&type=all", "file_name=a&doc_batch_id=b", "doi_batch_id=a&doc_batch_id=b"} {
+		d.ask(ana, http.MethodGet, asks+"?"+query, "").is(d, 400, app.Invalid)
+		d.ask(ana, http.MethodPost, asks, query, encoded).is(d, 400, app.Invalid)
 	}
+	d.ask(ana, http.MethodPost, asks, "file_name=%zz", encoded).is(d, 400, app.Invalid)
+	d.ask(ana, http.MethodPost, asks, "file_name=a&x="+strings.Repeat("x", 9<<10), encoded).is(d, 400, app.Invalid)
+	d.ask(ana, http.MethodPost, asks, "{}", "Content-Type: application/json").is(d, 400, app.Invalid)
+	d.ask("", http.MethodPost, asks, "file_name=a&usr=ana&pwd=wrong", encoded, "Authorization: ").is(d, 401, app.Unauthenticated)
 	d.ask("", http.MethodGet, "/servlet/submissionDownload?file_name=a&usr=ana&pwd=wrong", "", "Authorization: ").is(d, 401, app.Unauthenticated)
 	if all, err := filepath.Glob(filepath.Join(in.cfg.DropDir, "*", "*")); err != nil || len(all) != 0 {
 		t.Errorf("left: %v (%v)", all, err)

@@ -23,9 +23,10 @@ func TestReportsNeedARightInAllCollections(t *testing.T) {
 	}
 	for _, name := range names {
 		for _, caller := range []string{"olga operator/test", "rita reader/test", "ana depositor/test", "ana depositor/*", "olga operator/test reader/other"} {
-			for _, choice := range []string{"", "?format=csv", "?batch=bid0000009999"} {
+			for _, choice := range []string{"", "?format=csv"} {
 				d.ask(caller, "GET", "/v1/reports/"+name+choice, "").is(d, http.StatusForbidden, app.Forbidden)
 			}
+			d.ask(caller, "GET", "/v1/reports/"+name+"?batch=bid0000009999", "").is(d, http.StatusNotFound, app.NotFound)
 		}
 		for _, caller := range []string{"olga operator/*", "rita reader/*"} {
 			a := d.ask(caller, "GET", "/v1/reports/"+name, "")

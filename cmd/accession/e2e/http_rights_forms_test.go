@@ -90,10 +90,17 @@ func TestRightsOfFormsAndPieces(t *testing.T) {
 	merritt := []field{{name: "type", value: "file"}, {name: "localIdentifier", value: "letter"}, {"file", "a letter", "letter.txt"}}
 	deposits := map[string]string{"test": "ana root", "rocks": "bob root", "sand": "root=404"}
 	own := map[string]string{"ana": "ana", "bob": "bob", "dan": "dan", "nowhere": ""}
+	sent := map[string]string{"ana": "ana", "bob": "bob", "nowhere": ""}
+	told := func(a answer) answer {
+		if a.status == http.StatusOK && strings.Contains(a.body, "unknown_submission") {
+			a.status = http.StatusNotFound // as its clients are told
+		}
+		return a
+	}
 	const everyone = "none wrong ana bob cy olga root dan"
 	rows := []guarded{
 		{"form.deposit", deposits, 200, 403, form("/servlet/deposit", file)},
-		{"form.deposit", map[string]string{"test": "cy olga root", "sand": "cy olga root"}, 200, 403, // a list, which is about all collections
+		{"form.deposit", map[string]string{"test": "ana bob cy olga root dan", "sand": "ana bob cy olga root dan"}, 200, 403, // a list, of which is found what they may see
 			form("/servlet/deposit", field{name: "operation", value: "doQueryUpload"}, field{"fname", "10.5555/a\n", "list.txt"})},
 		{"form.deposit-synchronous", deposits, 202, 403, func(key, profile string) answer {
 			r, err := http.NewRequestWithContext(in.ctx(), http.MethodPost, d.url+"/v2/deposits", strings.NewReader(
@@ -101,12 +108,11 @@ func TestRightsOfFormsAndPieces(t *testing.T) {
 			in.must(err)
 			return d.do(r, key, "Content-Type: multipart/form-data; boundary=b", "Prefer: wait=1")
 		}},
-		{"form.status", map[string]string{"ana": "ana", "bob": "bob", "nowhere": ""}, 200, 404, func(key, user string) answer {
-			a := d.ask(key, http.MethodGet, "/servlet/submissionDownload?"+url.Values{"file_name": {user + ".xml"}}.Encode(), "")
-			if a.status == http.StatusOK && strings.Contains(a.body, "unknown_submission") {
-				a.status = http.StatusNotFound // as its clients are told
-			}
-			return a
+		{"form.status", sent, 200, 404, func(key, user string) answer {
+			return told(d.ask(key, http.MethodGet, "/servlet/submissionDownload?"+url.Values{"file_name": {user + ".xml"}}.Encode(), ""))
+		}},
+		{"form.status-posted", sent, 200, 404, func(key, user string) answer {
+			return told(d.ask(key, http.MethodPost, "/servlet/submissionDownload", url.Values{"file_name": {user + ".xml"}}.Encode(), "Content-Type: application/x-www-form-urlencoded"))
 		}},
 		{"form.object-ingest", deposits, 200, 403, form("/object/ingest", merritt...)},
 		{"form.object-update", deposits, 200, 403, form("/object/update", merritt...)},

@@ -68,7 +68,7 @@ func (o *owned) makes(d *door, user string) {
 		return is.ID
 	}
 	o.upload = made("depositor/"+o.collection, "/v1/uploads?name=own.txt&profile="+o.profile, "a file")
-	o.query = made("reader/*", "/v1/queries?name=list.txt", "bid0000000001\n")
+	o.query = made("depositor/"+o.collection, "/v1/queries?name=list.txt", "bid0000000001\n")
 	o.bulk = made("operator/"+o.collection, "/v1/bulk-actions", `{"kind":"job","verb":"requeue","filter":{"state":"failed"},"reason":"to try it"}`)
 	o.key = strings.Split(d.in.keyOf(user+"."+o.collection, "reader", "--collection", o.collection), "_")[1]
 }
@@ -108,6 +108,7 @@ var requests = map[string]struct{ query, body string }{
 	"compute.claim":      {"", `{"worker":"w"}`},
 	"compute.heartbeat":  {"", `{}`},
 	"compute.complete":   {"", `{"result":1}`},
+	"compute.put":        {"", "a file"},
 	"compute.fail":       {"", `{"class":"content","message":"no header"}`},
 	"slot.add":           {"dry_run=true", `{"dataset":"PROFILE","group":"2","from":"2026-11-27T18:00:00Z","to":"2026-11-28T09:00:00Z"}`},
 	"slot.open":          {"dry_run=true", `{"reason":"to try it"}`},
@@ -196,6 +197,7 @@ func TestRightsOverHTTP(t *testing.T) {
 		t.Errorf("%+v", d.notes)
 	}
 	d.lists(things["of test"], things["of rocks"])
+	d.reports(things["of test"].batch)
 	if text := d.log.String(); strings.Contains(text, "level=ERROR") {
 		t.Error(text)
 	}
@@ -221,9 +223,12 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	switch op.On {
 	case operation.OnSelf:
 		switch op.Name {
-		case "upload.show":
+		case "upload.show", "query.show", "query.report":
 			if name == "nowhere" || !theirs && !all("reader") && !all("operator") && !admin {
 				return []int{http.StatusNotFound}
+			}
+			if op.Name == "query.report" { // no processor runs
+				return []int{http.StatusConflict}
 			}
 		case "session.begin": // a key begins none
 			return []int{http.StatusConflict}
@@ -244,7 +249,7 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 			return []int{http.StatusNotFound}
 		}
 		return ok
-	case operation.OnInstallation:
+	case operation.OnInstallation, operation.OnNamed: // nothing is named
 		switch {
 		case op.Name == "key.revoke" && admin && name != "nowhere":
 			return ok
@@ -289,12 +294,35 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	return changed[:2]
 }
 
+// reports asks for reports about a batch of ana in the collection test, and about datasets: they
+// need no right in other collections.
+func (d *door) reports(batch string) {
+	d.in.t.Helper()
+	for query, want := range map[string]map[string]int{
+		"failures?batch=" + batch:                                                 {"cy reader/test": 200, "ana depositor/test": 200, "cy reader/rocks": 404, "cy depositor/*": 404},
+		"failures?format=mail&batch=" + batch:                                     {"cy admin/*": 200, "cy operator/*": 403, "cy reader/test": 403, "ana depositor/test": 403},
+		"failures?format=mail&from=a@example.org&to=b@example.org&batch=" + batch: {"cy reader/test": 200},
+		"reconciliation?dataset=test":                                             {"cy reader/test": 200, "cy operator/*": 200, "cy reader/rocks": 403, "ana depositor/test": 403},
+		"reconciliation?dataset=sand":                                             {"cy reader/test": 403, "cy reader/*": 404},
+		"reconciliation?batch=" + batch:                                           {"cy reader/test": 200, "cy reader/rocks": 404},
+		"reconciliation?dataset=rocks&batch=" + batch:                             {"cy reader/test": 403, "cy reader/*": 400},
+	} {
+		for caller, status := range want {
+			if a := d.ask(caller, http.MethodGet, "/v1/reports/"+query, ""); a.status != status {
+				d.in.t.Errorf("report %s of %q: %d %s, want %d", query, caller, a.status, a.body, status)
+			}
+		}
+	}
+}
+
 // listed are those of whose deposits callers are shown what no deposit makes.
 var listed = map[string]map[string]string{
-	"queries":      {"cy": "", "ana operator/test": "", "cy depositor/*": "", "cy reader/*": "test rocks", "cy operator/*": "test rocks", "cy admin/*": "test rocks"},
+	"queries":      {"cy": "", "ana operator/test": "test", "bob depositor/test": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy operator/*": "test rocks", "cy admin/*": "test rocks"},
 	"uploads":      {"cy": "", "cy reader/test": "", "ana depositor/rocks": "test", "bob reader/test": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
 	"bulk-actions": {"cy": "", "ana reader/*": "", "ana operator/test": "test", "bob operator/test": "rocks", "cy operator/test": "", "cy operator/*": "test rocks", "cy admin/*": "test rocks"},
 	"collections":  {"cy": "", "ana reader/test": "test", "cy operator/rocks": "rocks", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
+	"datasets":     {"cy": "", "cy reader/test": "test", "cy operator/rocks": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
+	"discoveries":  {"cy": "", "cy reader/test": "test", "cy operator/rocks": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
 	"slots":        {"cy": "", "cy reader/test": "test", "cy operator/rocks": "rocks", "cy depositor/*": "", "cy reader/*": "test rocks", "cy admin/*": "test rocks"},
 	"profiles":     {"cy": "", "cy reader/test": "test", "cy depositor/rocks": "rocks", "cy depositor/*": "test rocks", "cy admin/*": "test rocks"},
 }
@@ -322,11 +350,11 @@ func (d *door) lists(test, rocks owned) {
 			}
 		}
 	}
-	for _, noun := range []string{"queries", "uploads", "bulk-actions", "collections", "profiles", "slots"} {
+	for _, noun := range []string{"queries", "uploads", "bulk-actions", "collections", "profiles", "slots", "datasets", "discoveries"} {
 		for caller, want := range listed[noun] {
 			shown := idsIn(d.ask(caller, http.MethodGet, "/v1/"+noun, "").body)
 			for collection, thing := range map[string]owned{"test": test, "rocks": rocks} {
-				id := map[string]string{"queries": thing.query, "uploads": thing.upload, "bulk-actions": thing.bulk, "collections": collection, "profiles": collection, "slots": collection + ":1"}[noun]
+				id := map[string]string{"queries": thing.query, "uploads": thing.upload, "bulk-actions": thing.bulk, "collections": collection, "profiles": collection, "datasets": collection, "discoveries": collection, "slots": collection + ":1"}[noun]
 				if slices.Contains(shown, id) != strings.Contains(want, collection) {
 					d.in.t.Errorf("%s shown to %q: %v, want those of %q", noun, caller, shown, want)
 				}

@@ -1,12 +1,14 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -20,15 +22,12 @@ import (
 // worker that comes late is refused.
 func TestWorkersOverHTTP(t *testing.T) {
 	t.Parallel()
-	dir := newOpenDirectory(t, "1_a.dat 20-Nov-2026 09:05 25")
-	in := newInstallation(t, "listen_http=127.0.0.1:0", "ready_interval=100ms")
-	p := newPolled(t, in, dir)
-	rules := filepath.Join(t.TempDir(), "rules.json")
-	in.must(os.WriteFile(rules, []byte(`{"process":{}}`), 0o600))
-	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "spectra"})
+	p := newProcessed(t)
+	in, dir := p.installation, p.dir
 	olga, ana := in.keyOf("olga", "operator", "--all"), in.keyOf("ana", "depositor", "--all")
 	first := in.serveInProcess(run.RoleHTTP)
-	d, second := in.doorOf(first), in.doorOf(in.serveInProcess(run.RoleHTTP, run.RoleDaemons, run.RoleDownload, run.RoleReady))
+	other := in.serveInProcess(run.RoleHTTP, run.RoleDaemons, run.RoleDownload, run.RoleReady)
+	d, second := in.doorOf(first), in.doorOf(other)
 
 	request := func(dataset string) {
 		in.says(0, []string{"compute", "submit", "--dataset", dataset, "--input", dir.URL + "/night/1_a.dat"})
@@ -88,6 +87,38 @@ func TestWorkersOverHTTP(t *testing.T) {
 	end(d, w, http.StatusOK, "fail", `{"class":"content","message":"no header","never":true}`)
 	ended("late", "FAILED")
 
+	// The address of an input needs no key, and is there as long as the lease.
+	p.polled()
+	d.ask(olga, "POST", "/v1/compute/claims", `{"worker":"node7","datasets":["nights"],"wait":60,"lease":600}`).into(d, &w)
+	if len(w.Inputs) != 1 || !strings.HasPrefix(w.Inputs[0].URL, leases.InputsPath) || w.Inputs[0].Size != 25 {
+		t.Fatalf("%+v", w)
+	}
+	ticket := strings.TrimPrefix(w.Inputs[0].URL, leases.InputsPath)
+	at := func(caller, path string) (status int, digest string) {
+		t.Helper()
+		a := d.send(caller, "GET", path, http.NoBody)
+		return a.status, fmt.Sprintf("%x", sha256.Sum256([]byte(a.body)))
+	}
+	for caller, path := range map[string]string{"": w.Inputs[0].URL, olga: "/v1/compute/claims/" + w.Token + "/input"} {
+		if status, digest := at(caller, path); status != http.StatusOK || digest != w.Inputs[0].SHA256 {
+			t.Errorf("%s: %d %s, want %s", path, status, digest, w.Inputs[0].SHA256)
+		}
+	}
+	id, _, _ := strings.Cut(ticket, ".")
+	for path, want := range map[string]int{"/v1/compute/claims/" + w.Token + "/input": http.StatusUnauthorized, leases.InputsPath + id + "." + strings.Repeat("ab", 32): http.StatusConflict,
+		leases.InputsPath + w.Token: http.StatusConflict, leases.InputsPath + "x": http.StatusConflict, leases.InputsPath + "eid0000009999.ab": http.StatusConflict} {
+		if status, _ := at("", path); status != want {
+			t.Errorf("%s: %d, want %d", path, status, want)
+		}
+	}
+	end(d, w, http.StatusOK, "fail", `{"class":"system","message":"it stops","given_back":true}`)
+	if status, _ := at("", w.Inputs[0].URL); status != http.StatusConflict {
+		t.Errorf("after the lease: %d", status)
+	}
+	if strings.Contains(other.log.String(), ticket) {
+		t.Error("the log has the address of an input")
+	}
+
 	// The examples.
 	examples, err := filepath.Abs("../../../deploy/examples")
 	in.must(err)
@@ -104,13 +135,28 @@ func TestWorkersOverHTTP(t *testing.T) {
 	in.must(python.Start())
 	request("py")
 	ended("py", "SUCCESSFUL")
-	p.polled()
 	p.reaches("1_a.dat", domain.FileProcessed)
-	p.went("1_a.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSED")
+	p.went("1_a.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:worker_failed", "READY", "PROCESSING", "PROCESSED")
 	in.must(python.Process.Signal(syscall.SIGTERM))
 	in.must(python.Wait())
 	ended("nights", "SUCCESSFUL")
+	if n := in.count(`select count(*) from record.compute_result where outputs @> '[{"name": "SHA256SUMS"}]'`); n != 2 {
+		t.Errorf("%d results of the worker in Python have their output, want 2", n)
+	}
 	in.says(0, words("verify"))
+}
+
+// newProcessed returns an installation with the role http, whose dataset has one file that
+// workers are to process.
+func newProcessed(t *testing.T) *polledInstallation {
+	t.Helper()
+	dir := newOpenDirectory(t, "1_a.dat 20-Nov-2026 09:05 25")
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "ready_interval=100ms")
+	p := newPolled(t, in, dir)
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	in.must(os.WriteFile(rules, []byte(`{"process":{}}`), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "spectra"})
+	return p
 }
 
 // unanswered sends a request whose answer is lost on its way back.

@@ -11,7 +11,7 @@ import (
 )
 
 // TestDirectoryIsDeposited runs what docs/depositing.md shows: from a directory of files to
-// what is stored, as one object and as an object for each file. The page has the manifest that
+// what is stored, as it is, by a manifest as one object, and as an object for each file. The page has the manifest that
 // is made.
 func TestDirectoryIsDeposited(t *testing.T) {
 	t.Parallel()
@@ -28,6 +28,10 @@ func TestDirectoryIsDeposited(t *testing.T) {
 	s := in.serve()
 	s.works()
 	defer s.stop()
+	whole := strings.NewReplacer("accession ", "", "--profile maps", "--profile test", "maps/", dir).Replace(between(t, string(page), "as it is\n\n```\n", "\n```"))
+	if out := in.run(strings.Fields(whole)...); !strings.Contains(out, "completed: 1 jobs listed, 1 completed") {
+		t.Errorf("the directory as it is: %s", out)
+	}
 	for _, each := range []bool{false, true} {
 		out := filepath.Join(t.TempDir(), "maps.checkm")
 		there := strings.NewReplacer("accession ", "", "--out maps.checkm", "--out "+out, "https://example.org/maps", base, "make maps", "make "+dir,
@@ -53,11 +57,11 @@ func TestDirectoryIsDeposited(t *testing.T) {
 			t.Errorf("the page has another manifest than the one that is made:\n%s", made)
 		}
 	}
-	if n := in.count("select count(*) from record.object_version"); n != 3 {
-		t.Errorf("%d versions are stored, want one of the object and one of each file", n)
+	if n := in.count("select count(*) from record.object_version"); n != 4 {
+		t.Errorf("%d versions are stored, want one of the directory, one of the object and one of each file", n)
 	}
-	if n := in.count("select count(*) from record.object_file where name in ('north.txt', 'sheets/1 a.txt')"); n != 4 {
-		t.Errorf("%d files are stored, want 4", n)
+	if n := in.count("select count(*) from record.object_file where name in ('north.txt', 'sheets/1 a.txt')"); n != 6 {
+		t.Errorf("%d files are stored, want 6", n)
 	}
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -24,9 +25,9 @@ func TestPoisonIsHeld(t *testing.T) {
 	place := in.publish("job.jid0000009999", "ce-specversion: 1.0, half an event")
 	id := in.submit(app.Deposit{Payload: base + samples.BatchManifest, Type: domain.TypeBatchManifest})
 	in.rest(id)
-	held, n, err := tables.Poison(in.ctx(), in.app, 10)
-	if err != nil || n.Events != 1 || n.Aggregates != 1 || len(held) != 1 || held[0].AggregateID != "jid0000009999" || held[0].Seq != int64(place) {
-		t.Fatalf("%+v, %+v, %v", held, n, err)
+	held, err := tables.Poison(in.ctx(), in.app, tables.PoisonFilter{Limit: 10}, "")
+	if err != nil || *held.Total != 1 || held.Next != "" || len(held.Items) != 1 || held.Items[0].AggregateID != "jid0000009999" || held.Items[0].Seq != int64(place) {
+		t.Fatalf("%+v, %v", held, err)
 	}
 	if s := in.app.Status(in.ctx()); s.Projection.HeldEvents != 1 || s.Projection.HeldAggregates != 1 {
 		t.Errorf("status: %+v", s.Projection)
@@ -35,7 +36,31 @@ func TestPoisonIsHeld(t *testing.T) {
 	if err != nil || !strings.Contains(row.Error, "ce-specversion") || !strings.Contains(row.Data, "half an event") {
 		t.Errorf("%+v, %v", row, err)
 	}
-	done, err := tables.RetryPoison(in.ctx(), in.app, domain.Aggregate{})
+	in.publish("job.jid0000009998", "half an event of another")
+	last := in.publish("job.jid0000009997", "and of a third")
+	in.must(in.app.CatchUp(in.ctx()))
+	seen, from := 0, ""
+	for {
+		var page app.Page[tables.PoisonEvent]
+		in.must(json.Unmarshal([]byte(in.says(0, []string{"poison", "ls", "-o", "json", "--limit", "1", "--cursor", from})), &page))
+		if len(page.Items) != 1 || *page.Total != 3 || page.Items[0].Seq < int64(place) {
+			t.Fatalf("%+v", page)
+		}
+		seen, from = seen+1, string(page.Next)
+		if page.Next == "" {
+			if page.Items[0].Seq != int64(last) {
+				t.Errorf("the last of all is %d, not %d", page.Items[0].Seq, last)
+			}
+			break
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d pages of one", seen)
+	}
+	in.says(0, words("poison ls --older-than 1d"), "no events are held")
+	in.says(0, words("poison ls --since 1d --limit 2"), "2 of 3 events", "--cursor")
+	in.says(2, words("poison ls --cursor x"), "no cursor")
+	done, err := tables.RetryPoison(in.ctx(), in.app, domain.Aggregate{Kind: domain.KindJob, ID: "jid0000009999"})
 	if err != nil || len(done) != 1 || done[0].Applied != 0 || done[0].Waiting != 1 || done[0].Error == "" {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -80,16 +80,25 @@ func (d *openDirectory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // when a test says so.
 type polledInstallation struct {
 	*installation
-	dir    *openDirectory
-	poller *poll.Poller
+	dir       *openDirectory // nil = another one
+	directory string         // its URL
+	poller    *poll.Poller
 }
 
 func newPolled(t *testing.T, in *installation, dir *openDirectory, flags ...string) *polledInstallation {
 	t.Helper()
-	p := &polledInstallation{installation: in, dir: dir}
+	p := newPolledAt(t, in, dir.URL+"/night/", flags...)
+	p.dir = dir
+	return p
+}
+
+// newPolledAt is newPolled of a directory that the test does not make.
+func newPolledAt(t *testing.T, in *installation, directory string, flags ...string) *polledInstallation {
+	t.Helper()
+	p := &polledInstallation{installation: in, directory: directory}
 	in.serveInProcess(run.RoleRelay, run.RoleProjector)
 	in.says(0, []string{"dataset", "add", "nights", "--profile", "test", "--group-pattern", "^([0-9]+)_", "--reason", "the survey begins"})
-	in.says(0, append([]string{"discover", "add", dir.URL + "/night/", "--dataset", "nights", "--every", "1h", "--reason", "the survey begins"}, flags...))
+	in.says(0, append([]string{"discover", "add", directory, "--dataset", "nights", "--every", "1h", "--reason", "the survey begins"}, flags...))
 	in.shown()
 	var err error
 	p.poller, err = in.wired.Poller(in.ctx())

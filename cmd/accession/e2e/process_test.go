@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -80,4 +81,23 @@ wc -c < "$1" > "$2"
 	in.says(0, []string{"file", "show", string(dir.hash("5_dies.dat"))}, "PROCESSED", "entries", "SUCCESSFUL", "FAILED")
 	in.says(2, words("compute submit --dataset nights --input http://files.test/a --key file/1"), "one of those of files")
 	in.says(0, words("verify"))
+}
+
+// TestCommandsEndWithTheirWorker: what a command has started does not outlive a worker that is
+// killed, so that it changes nothing beside the worker that takes its work.
+func TestCommandsEndWithTheirWorker(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	in.serveInProcess(run.RoleDaemons)
+	begun := filepath.Join(t.TempDir(), "begun")
+	in.must(syscall.Mkfifo(begun, 0o600))
+	worker := in.working("sleep 1000 & echo $! > "+begun+"; wait", "--profile", "test")
+	in.says(0, []string{"compute", "submit", "--dataset", "nights", "--input", newOpenDirectory(t).URL + "/a.txt"})
+	text, err := os.ReadFile(begun) // when the command has written
+	in.must(err)
+	in.must(worker.Kill())
+	waitFor(t, "what the command has started to end", func() bool {
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 }

@@ -1,8 +1,12 @@
 package e2e
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/run"
@@ -47,4 +51,43 @@ func TestFilesOfADirectoryBecomeReady(t *testing.T) {
 	in.shown()
 	in.says(0, words("slot ls --dataset nights"), "20261119", "20261120")
 	in.says(0, words("verify"))
+}
+
+// TestFileWaitsForAPredicate: a file whose dataset has a predicate waits while that does not
+// answer, says so, and is READY after a yes.
+func TestFileWaitsForAPredicate(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "1_a.dat 20-Nov-2026 09:05 25")
+	in := newInstallation(t, "ready_interval=100ms")
+	p := newPolled(t, in, dir)
+	var open atomic.Bool
+	asked := make(chan struct{}, 1)
+	service := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil || !open.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, `{"ready":true}`)
+	}))
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	in.must(os.WriteFile(rules, fmt.Appendf(nil, `{"predicate":{"url":%q}}`, service+"/may"), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "the calibration comes first"})
+	p.serveInProcess(run.RoleDownload, run.RoleReady)
+	p.polled()
+	p.reaches("1_a.dat", domain.FileDownloaded)
+	<-asked
+	in.shown()
+	in.says(0, []string{"file", "show", string(dir.hash("1_a.dat"))}, "waits for", "a yes of the predicate")
+	open.Store(true)
+	p.reaches("1_a.dat", domain.FileReady)
+	p.went("1_a.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY")
+
+	for _, url := range []string{"ftp://files.example.org/may", "https://files.example.org/may?key=1", "https://files.example.org/may?"} {
+		in.must(os.WriteFile(rules, fmt.Appendf(nil, `{"predicate":{"url":%q}}`, url), 0o600))
+		in.says(2, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "x"}, "the address of a predicate is a URL of http or https without user, query and fragment")
+	}
 }

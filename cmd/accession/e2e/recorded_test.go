@@ -32,7 +32,14 @@ var recordAs = flag.String("record", "", "keep the history of TestHistoryOfEvery
 func TestHistoryOfEverything(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
-	base := webServer(t, http.HandlerFunc(everything))
+	box := zipOf(t, map[string]string{"inside.txt": "inside\n"})
+	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/box.zip" {
+			_, _ = w.Write(box)
+			return
+		}
+		everything(w, r)
+	}))
 	others, mended := mends(t, "5-gone.txt")
 	stop := in.serveInProcess().stop
 

@@ -160,6 +160,7 @@ func TestVerifyRepairsEveryEntry(t *testing.T) {
 		damage{"a key of no entry", func() { z.put(keyOf("x"), "0000009999", 0) }, consistency.EntryKeyOrphan},
 		damage{"a key that leads nowhere", func() { z.put(keyOf("x"), "x", 0) }, consistency.EntryKeyOrphan},
 		damage{"a lease of no entry", func() { z.put("/compute/claims/0000009999", lease, 0) }, consistency.EntryClaimOrphan},
+		damage{"a lease of another worker", func() { z.put(claimOf(owned), lease, 0) }, consistency.EntryClaimWrong},
 		damage{"a claim that is no lease", func() { z.put(claimOf(owned), "", 0) }, consistency.EntryClaimWrong},
 		damage{"a claim of a session without a worker", func() { z.put(claimOf(owned), `{"holder":"gone"}`, zk.FlagEphemeral) }, consistency.EntryClaimWrong},
 		damage{"a place that names nothing", func() { z.put("/owned/x", "", 0) }, consistency.StrayNode},

@@ -110,7 +110,7 @@ func written(t testing.TB, args []string, out, errs string) (n int) {
 		return 0
 	}
 	for line := range strings.Lines(errs) {
-		if strings.HasPrefix(line, `{"error":`) {
+		if strings.HasPrefix(line, `{"title":`) {
 			v, err := validator.UnmarshalJSON(strings.NewReader(line))
 			if err == nil {
 				err = p.compare("urn:accession:output#error", v)

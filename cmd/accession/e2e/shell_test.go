@@ -173,7 +173,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 		step(0, "no "+noun+"s", noun, "ls", "--batch", "bid0000000002", "--state", map[string]string{"job": "held", "file": "IGNORE"}[noun])
 	}
 	step(4, "there is no job jid0000000999", "file", "ls", "--job", "jid0000000999")
-	step(4, `{"error":{"code":"not_found","message":"list jobs: there is no batch bid0000000009","hint":"`, "job", "ls", "--batch", "bid0000000009", "-o", "json")
+	step(4, `{"title":"Not Found","status":404,"detail":"list jobs: there is no batch bid0000000009","code":"not_found","hint":"`, "job", "ls", "--batch", "bid0000000009", "-o", "json")
 	step(0, "A letter", "batch", "ls", "--state", "completed")
 	step(0, "jid", "job", "ls", "--state", "failed")
 	step(0, "pending → estimating", "job", "show", "jid0000000001")
@@ -204,7 +204,7 @@ func TestDemo(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("run %d: exit code %d\n%s%s", n, code, out, errs)
 		}
-		for _, want := range []string{"as intended", "6 listed = 5 completed + 1 failed + 0 held", "failed_again", "12 deposits of archive", "queue board metadata", "turn", "waits for its companion image-2.txt", "image-2.img  READY", "/postgres.url)", "everything went as intended"} {
+		for _, want := range []string{"as intended", "6 listed = 5 completed + 1 failed + 0 held", "failed_again", "12 deposits of archive", "queue board metadata", "turn", "waits for its companion image-2.txt", "image-2.img  READY", "image-2.img was recovered", "/postgres.url)", "everything went as intended"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("run %d does not say %q:\n%s", n, want, out)
 			}
@@ -220,7 +220,8 @@ func TestDemo(t *testing.T) {
 
 func TestInterruptStopsTheStackInOrder(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "stack")
+	home := t.TempDir()
+	dir := filepath.Join(home, ".accession", "stack")
 	if work, err := store.OpenWork(filepath.Join(dir, "accession", "work"), "named"); err != nil || work.Close() != nil {
 		t.Fatal(err)
 	}
@@ -246,6 +247,14 @@ func TestInterruptStopsTheStackInOrder(t *testing.T) {
 	}
 	if _, running, err := stack.Find(dir); err != nil || !running {
 		t.Errorf("the stack says that it runs: %v, %v", running, err)
+	}
+	for variable, finds := range map[string]bool{"X=1": true, "ACCESSION_ZOOKEEPER=127.0.0.1:1": false, "ACCESSION_CONFIG=/dev/null": false} {
+		printing := program(t, []string{variable}, "config", "print")
+		printing.Dir = home
+		text, err := printing.CombinedOutput()
+		if err != nil || strings.Contains(string(text), "using the servers that run in .accession/stack\n") != finds || strings.Contains(string(text), "named ") != finds {
+			t.Errorf("%s: %v\n%s", variable, err, text)
+		}
 	}
 	code, list, errs := call(t, nil, "stack", "exec", "--dir", dir, "--", "sh", "-c", "echo $ACCESSION_TEST_ZOOKEEPER; exit 9")
 	if code != 9 || !strings.HasPrefix(list, "127.0.0.1:") {

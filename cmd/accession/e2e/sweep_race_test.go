@@ -15,6 +15,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
@@ -33,6 +34,8 @@ type noWindows struct{}
 func (noWindows) Due(context.Context, domain.Time, slot.ID, int) ([]sweep.Due, error) {
 	return nil, nil
 }
+
+func noEntries(context.Context) (map[entry.State]int, error) { return nil, nil }
 
 func (noWindows) CaughtUp(context.Context) error { return nil }
 
@@ -89,7 +92,7 @@ func TestTwoSweepersAndAFinishingWorker(t *testing.T) {
 		var finished error
 		begin := make(chan struct{})
 		for n, files := range sweepers {
-			s := sweep.Sweeper{Files: files, Finder: one{Hash: hash, State: domain.FileDownloading}, Slots: files.Slots(), Windows: noWindows{}, Log: slog.New(slog.DiscardHandler),
+			s := sweep.Sweeper{Files: files, Finder: one{Hash: hash, State: domain.FileDownloading}, Slots: files.Slots(), Windows: noWindows{}, Entries: noEntries, Log: slog.New(slog.DiscardHandler),
 				Limits: func(context.Context) (sweep.Limits, error) {
 					return sweep.Limits{Default: domain.FileLimits{Download: step, Processing: step}}, nil
 				}}

@@ -23,12 +23,15 @@ func TestUnknownInAFilter(t *testing.T) {
 	in.rest(fresh)
 	in.must(in.app.CatchUp(in.ctx())) // who is asked waits two seconds at most for the tables
 	in.says(0, words("user add newcomer"))
+	in.says(0, words("dataset add nights --profile test --reason images"))
 	d := in.door()
-	unknown := map[string]string{"batch": "bid0000009999", "job": "jid0000009999", "profile": "sand", "collection": "sand", "submitter": "eve"}
-	for noun, fields := range map[string]string{"batch": "profile collection submitter", "job": "batch profile collection submitter", "file": "batch job profile collection submitter",
-		"object": "batch profile collection submitter", "query": "submitter", "drop": "profile collection submitter"} {
-		path := "/v1/" + map[string]string{"batch": "batches", "job": "jobs", "file": "files", "object": "objects", "query": "queries", "drop": "uploads"}[noun]
+	unknown := map[string]string{"batch": "bid0000009999", "job": "jid0000009999", "profile": "sand", "collection": "sand", "submitter": "eve", "dataset": "sand"}
+	for noun, fields := range map[string]string{"batch": "profile collection submitter", "job": "batch profile collection submitter", "file": "batch job profile collection submitter dataset",
+		"object": "batch profile collection submitter", "query": "submitter", "drop": "profile collection submitter", "slot": "dataset profile collection", "discover": "dataset profile collection", "compute": "dataset profile collection submitter",
+		"dataset": "profile collection", "profile": "collection", "poison": "batch"} {
+		path := "/v1/" + map[string]string{"batch": "batches", "job": "jobs", "file": "files", "object": "objects", "query": "queries", "drop": "uploads", "slot": "slots", "discover": "discoveries", "compute": "compute/entries", "dataset": "datasets", "profile": "profiles", "poison": "poison"}[noun]
 		for field := range strings.FieldsSeq(fields) {
+			in.must(in.app.CatchUp(in.ctx())) // with the events of who asks
 			in.says(4, words(noun+" ls --"+field+" "+unknown[field]), "there is no", field)
 			a := d.ask("cy reader/*", "GET", path+"?"+url.Values{field: {unknown[field]}}.Encode(), "").is(d, 404, app.NotFound)
 			if !strings.Contains(a.Detail, "there is no") || !strings.Contains(a.Detail, field) {
@@ -38,7 +41,8 @@ func TestUnknownInAFilter(t *testing.T) {
 	}
 	// What is there, and has nothing of the kind.
 	for _, line := range []string{"batch ls --profile rocks", "job ls --collection rocks", "file ls --submitter newcomer", "batch ls --submitter ana --state held", "query ls --submitter ana",
-		"drop ls --submitter newcomer", "object ls --collection rocks", "job ls --batch " + string(batch) + " --state failed"} {
+		"drop ls --submitter newcomer", "file ls --dataset nights", "slot ls --dataset nights", "discover ls --dataset nights", "compute ls --dataset nights", "compute ls --collection test --since 7d --host data.example.org --code no_such_code", "slot ls --profile test --older-than 1m", "poison ls --batch " + string(batch),
+		"discover ls --state paused --host data.example.org", "query ls --code no_such_code", "object ls --collection rocks", "job ls --batch " + string(batch) + " --state failed"} {
 		in.says(0, words(line))
 	}
 	// A caller learns nothing of what it may not see.
@@ -52,14 +56,26 @@ func TestUnknownInAFilter(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	// Nothing is selected by what is not there.
+	delete(unknown, "dataset") // of no bulk action
 	for field, value := range unknown {
 		kind := map[bool]string{true: "file", false: "job"}[field == "job"]
 		d.ask("cy operator/*", "POST", "/v1/bulk-actions?dry_run=true", `{"kind":"`+kind+`","verb":"requeue","filter":{"`+field+`":"`+value+`"},"reason":"x"}`).is(d, 404, app.NotFound)
 	}
 	in.says(4, words("audit ls --user eve"), "eve")
+	for _, report := range []string{"failures", "retries", "files", "states"} {
+		in.says(4, words("report "+report+" --batch bid0000009999"), "bid0000009999", "is not in the tables")
+	}
 	for _, command := range []string{"events ls", "events tail --from 1"} {
-		in.says(4, words(command+" --collection sand"), "there is no", "collection")
+		for _, field := range []string{"collection", "profile", "submitter"} {
+			in.says(4, words(command+" --"+field+" "+unknown[field]), "there is no", field)
+		}
 		in.says(0, words(command+" --collection test --batch "+string(batch)), string(domain.EventBatchSubmitted), string(domain.EventFileDiscovered))
 	}
-	in.says(0, words("events ls --collection rocks"), "no events")
+	for _, none := range []string{"--collection rocks", "--profile rocks", "--submitter newcomer", "--code no_such_code"} {
+		in.says(0, words("events ls "+none), "no events")
+	}
+	in.says(0, words("events ls --submitter ana --profile test --batch "+string(batch)), string(domain.EventBatchSubmitted), string(domain.EventJobCompleted))
+	in.says(0, words("dataset ls --collection test"), "nights")
+	in.says(0, words("dataset ls --profile rocks"), "no datasets")
+	in.says(0, words("profile ls --collection rocks -o json"), `"rocks"`)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/mint"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -16,6 +17,8 @@ import (
 type Sources struct {
 	Tables  query.Reader
 	Records *record.Records
+	// Sees limits what is found to what who asks may see, nil = everything.
+	Sees *access.Filter
 }
 
 // together is how many lines are looked up at once.
@@ -60,7 +63,12 @@ func (s Sources) find(ctx context.Context, lines []lookup.Line) ([]lookup.Match,
 	f.ids(lines)
 	f.digests(lookup.Wanted(lines, lookup.Digest))
 	f.submissions(lookup.Wanted(lines, lookup.Submission))
-	return f.found, f.err
+	return slices.DeleteFunc(f.found, func(m lookup.Match) bool { return !s.sees(m.Known) }), f.err
+}
+
+// sees reports whether who asks may see a thing.
+func (s Sources) sees(t lookup.Known) bool {
+	return s.Sees == nil || s.Sees.Selects(t.Collection, t.Submitter)
 }
 
 // finding is a look-up of some lines, until the first error.
@@ -77,6 +85,16 @@ func read[Q, A any](f *finding, from func(context.Context, Q) (A, error), values
 		a, f.err = from(f.ctx, values)
 	}
 	return a
+}
+
+// limited returns a look-up of what may be seen.
+func limited[Q, A any](f *finding, from func(context.Context, *access.Filter, Q) (A, error)) func(context.Context, Q) (A, error) {
+	return func(ctx context.Context, values Q) (A, error) { return from(ctx, f.Sees, values) }
+}
+
+// seen returns a query of the tables for what may be seen.
+func seen[Q, A any](f *finding, from func(context.Context, query.Reader, *access.Filter, Q) (A, error)) func(context.Context, Q) (A, error) {
+	return func(ctx context.Context, values Q) (A, error) { return from(ctx, f.Tables, f.Sees, values) }
 }
 
 // table returns a query of the tables.
@@ -97,13 +115,13 @@ type name struct {
 	primary string
 }
 
-// primaries returns for which objects lines stand: an ARK in any of its spellings, and
+// primaries returns for which objects lines stand: an identifier in any of its spellings, and
 // local ids.
 func (f *finding) primaries(lines []lookup.Line) (names []name) {
 	for _, value := range lookup.Wanted(lines, lookup.Primary) {
 		names = append(names, name{lookup.Primary, value, value})
-		if ark, err := mint.Parse(value); err == nil && ark.String() != value {
-			names = append(names, name{lookup.Primary, value, ark.String()})
+		if id, err := mint.Parse(value); err == nil && id.String() != value {
+			names = append(names, name{lookup.Primary, value, id.String()})
 		}
 	}
 	locals := lookup.Wanted(lines, lookup.Local)
@@ -124,8 +142,8 @@ func (f *finding) objects(names []name) {
 	}
 	slices.Sort(primaries)
 	primaries = slices.Compact(primaries)
-	stored := read(f, f.Records.StoredVersions, primaries)
-	ids := read(f, table(f, query.JobsOfObjects), primaries)
+	stored := read(f, limited(f, f.Records.StoredVersions), primaries)
+	ids := read(f, seen(f, query.JobsOfObjects), primaries)
 	things := read(f, table(f, query.KnownJobs), ids)
 	jobs := map[string][]lookup.Known{}
 	for _, id := range ids {
@@ -150,15 +168,15 @@ func (f *finding) ids(lines []lookup.Line) {
 
 // digests looks up stored files by their digests, and deposits by those of their payloads.
 func (f *finding) digests(values []string) {
-	stored := read(f, f.Records.StoredFiles, values)
+	stored := read(f, limited(f, f.Records.StoredFiles), values)
 	for _, value := range values {
 		f.add(lookup.Digest, value, stored[value]...)
 	}
-	f.batches(lookup.Digest, values, read(f, f.Records.BatchesOfDigests, values))
+	f.batches(lookup.Digest, values, read(f, limited(f, f.Records.BatchesOfDigests), values))
 }
 
 func (f *finding) submissions(values []string) {
-	f.batches(lookup.Submission, values, read(f, table(f, query.BatchesOfSubmissions), values))
+	f.batches(lookup.Submission, values, read(f, seen(f, query.BatchesOfSubmissions), values))
 }
 
 // batches adds the batches for which values stand.
@@ -169,8 +187,10 @@ func (f *finding) batches(k lookup.Kind, values []string, of map[string][]string
 	}
 	things := read(f, table(f, query.KnownBatches), ids)
 	for _, value := range values {
+		n := 0
 		for _, id := range of[value] {
-			if t, there := things[id]; there {
+			if t, there := things[id]; there && f.sees(t) && n < lookup.MaxAnswers {
+				n++
 				f.add(k, value, t)
 			}
 		}

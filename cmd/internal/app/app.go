@@ -85,6 +85,8 @@ type Resources struct {
 	HostPermits, SubmitterPermits int
 	// Attempts opens what makes attempts at files of open directories.
 	Attempts func(ctx context.Context) (*attempt.Attempts, error)
+	// Work opens the working directory.
+	Work func(ctx context.Context) (*store.Work, error)
 	// Heap compares the setting of ZooKeeper's heap with the servers, nil = not known.
 	Heap func(ctx context.Context) *standing.Heap
 	// WorkFiles lists a job's working files, at most limit, and says whether there are more.
@@ -194,7 +196,7 @@ type App struct {
 // Command makes a command that is requested again recognisable.
 type Command struct {
 	ID string // the same on every request, "" = a new one
-	// IfVersion is the only version of a batch, job or file that may be changed, 0 = any.
+	// IfVersion is the only version of what is changed that may be changed, 0 = any.
 	IfVersion int64
 
 	written int // changes that were requested by it

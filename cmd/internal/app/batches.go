@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/hint"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -137,7 +138,7 @@ func (a *App) changeBatch(ctx context.Context, verb string, id domain.BatchID, c
 	if err != nil {
 		return c, err
 	}
-	return Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State),
+	return Changed{Target: target.Of(id.Aggregate()), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State),
 		Row: res.Row, DryRun: a.DryRun}, nil
 }
 
@@ -200,7 +201,7 @@ func (a *App) endBatch(ctx context.Context, verb string, id domain.BatchID, cmd 
 	var refused *domain.Refused
 	switch {
 	case errors.As(err, &refused) && refused.State == string(domain.BatchDeleted):
-		c = Changed{Subject: id.Aggregate().String(), From: refused.State, State: refused.State, DryRun: a.DryRun}
+		c = Changed{Target: target.Of(id.Aggregate()), From: refused.State, State: refused.State, DryRun: a.DryRun}
 		c.add("it was deleted before; what is left of it is removed")
 	case err != nil:
 		return c, err

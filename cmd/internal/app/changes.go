@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 )
 
 // Changed says what a command changed: the aggregate, its version (a reader may wait
 // for it) and its state. After a dry run it says what would change.
 type Changed struct {
-	Subject string   `json:"subject"`
+	target.Target
 	Version int64    `json:"version"`
 	From    string   `json:"from,omitempty"`
 	State   string   `json:"status"`
@@ -60,7 +61,7 @@ func (a *App) changeHold(ctx context.Context, h holdChange) (c Changed, err erro
 		}
 		return closed[h.kind]
 	}
-	return Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: state(res.Before.Hold), State: state(res.State.Hold), DryRun: a.DryRun}, nil
+	return Changed{Target: target.Of(res.State.Aggregate()), Version: res.State.Version, From: state(res.Before.Hold), State: state(res.State.Hold), DryRun: a.DryRun}, nil
 }
 
 // The codes of an operator's reasons.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/event"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -171,16 +172,16 @@ func TestOperatorsMoveJobs(t *testing.T) {
 	w, a := newFakeLive(t)
 	ctx := t.Context()
 	batch, jobs := w.Started(5, 5, 5)
-	id, subject := jobs[0], jobs[0].Aggregate().String()
-	w.try(a, Changed{Subject: subject, From: "pending", State: "held", Row: "J2"}, "rights unclear", func() (Changed, error) { return a.HoldJob(ctx, id, "rights unclear") })
+	id, subject := jobs[0], jobs[0].Aggregate()
+	w.try(a, Changed{Target: target.Of(subject), From: "pending", State: "held", Row: "J2"}, "rights unclear", func() (Changed, error) { return a.HoldJob(ctx, id, "rights unclear") })
 	w.refused(Refused, "job/"+string(id)+" is held: hold is not possible (possible from here: pending, deleted, failed)", "accession job release "+string(id),
 		func() (Changed, error) { return a.HoldJob(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
 	w.refused(Refused, "collection maps is on hold, set by ana: a test; release that hold first", "accession collection ls",
 		func() (Changed, error) { return a.ReleaseJob(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "")
-	w.try(a, Changed{Subject: subject, From: "held", State: "pending", Row: "J3"}, "cleared", func() (Changed, error) { return a.ReleaseJob(ctx, id, "cleared") })
-	c := w.try(a, Changed{Subject: subject, From: "pending", State: "pending"}, "asked for by phone", func() (Changed, error) { return a.Reprioritise(ctx, id, 0, "asked for by phone") })
+	w.try(a, Changed{Target: target.Of(subject), From: "held", State: "pending", Row: "J3"}, "cleared", func() (Changed, error) { return a.ReleaseJob(ctx, id, "cleared") })
+	c := w.try(a, Changed{Target: target.Of(subject), From: "pending", State: "pending"}, "asked for by phone", func() (Changed, error) { return a.Reprioritise(ctx, id, 0, "asked for by phone") })
 	if len(c.Effects) != 1 || c.Effects[0] != "its priority changes from 5 to 0" {
 		t.Errorf("%q", c.Effects)
 	}
@@ -188,7 +189,7 @@ func TestOperatorsMoveJobs(t *testing.T) {
 	w.Walk(id, domain.JobDownloading)
 	w.refused(Refused, "is downloading: requeue is not possible", "accession job fail", func() (Changed, error) { return a.Requeue(ctx, id, "") })
 	w.Fail(id, domain.JobProcessing)
-	c = w.try(a, Changed{Subject: subject, From: "failed", State: "processing", Row: "J17"}, "mended", func() (Changed, error) { return a.Requeue(ctx, id, "mended") })
+	c = w.try(a, Changed{Target: target.Of(subject), From: "failed", State: "processing", Row: "J17"}, "mended", func() (Changed, error) { return a.Requeue(ctx, id, "mended") })
 	if got := strings.Join(c.Effects, "; "); got != "it waits in the queue processing with priority 0; this is its attempt number 2; its batch "+string(batch)+" counts it in batch-processing, no longer in batch-failed" {
 		t.Error(got)
 	}
@@ -215,7 +216,7 @@ func TestOperatorsDeleteJobs(t *testing.T) {
 	w.Fail(jobs[0], domain.JobDownloading)
 	w.DoJob(jobs[1], domain.HoldJob{}, storetest.Operator())
 	w.refused(Invalid, "a deletion needs a reason", "--reason", func() (Changed, error) { return a.DeleteJob(ctx, jobs[0], " ") })
-	c := w.try(a, Changed{Subject: jobs[0].Aggregate().String(), From: "failed", State: "deleted", Row: "J21"}, "sent twice", func() (Changed, error) { return a.DeleteJob(ctx, jobs[0], "sent twice") })
+	c := w.try(a, Changed{Target: target.Of(jobs[0].Aggregate()), From: "failed", State: "deleted", Row: "J21"}, "sent twice", func() (Changed, error) { return a.DeleteJob(ctx, jobs[0], "sent twice") })
 	if want := string(batch) + " is not finished: its report will count this job as deleted and will not name http://files.test/object.checkm (row 1), which failed with digest_mismatch: a digest differs"; len(c.Effects) != 1 || c.Effects[0] != want {
 		t.Errorf("%q, want %q", c.Effects, want)
 	}
@@ -225,7 +226,7 @@ func TestOperatorsDeleteJobs(t *testing.T) {
 	// The last job takes the batch on; a directory that cannot be removed here is
 	// left to the janitor.
 	w.workErr = errors.New("not on this machine")
-	c = w.try(a, Changed{Subject: jobs[1].Aggregate().String(), From: "held", State: "deleted", Row: "J22"}, "sent twice", func() (Changed, error) { return a.DeleteJob(ctx, jobs[1], "sent twice") })
+	c = w.try(a, Changed{Target: target.Of(jobs[1].Aggregate()), From: "held", State: "deleted", Row: "J22"}, "sent twice", func() (Changed, error) { return a.DeleteJob(ctx, jobs[1], "sent twice") })
 	if len(c.Effects) != 2 || !strings.Contains(c.Effects[1], "the janitor does it: not on this machine") {
 		t.Errorf("%q", c.Effects)
 	}
@@ -248,14 +249,14 @@ func TestOperatorsEndJobs(t *testing.T) {
 		domain.JobDownloading, domain.JobProcessing, domain.JobRecording, domain.JobNotify}
 	batch, jobs := w.Started(slices.Repeat([]int{5}, len(states)+2)...)
 	for i, in := range states {
-		id, subject := jobs[i], jobs[i].Aggregate().String()
+		id, subject := jobs[i], jobs[i].Aggregate()
 		if in == domain.JobHeld {
 			w.DoJob(id, domain.HoldJob{}, storetest.Operator())
 		} else {
 			w.Walk(id, in)
 		}
 		w.refused(Invalid, "failing a job needs a reason", "--reason", func() (Changed, error) { return a.FailJob(ctx, id, " ") })
-		w.try(a, Changed{Subject: subject, From: string(in), State: "failed", Row: "J24"}, "withdrawn", func() (Changed, error) { return a.FailJob(ctx, id, "withdrawn") })
+		w.try(a, Changed{Target: target.Of(subject), From: string(in), State: "failed", Row: "J24"}, "withdrawn", func() (Changed, error) { return a.FailJob(ctx, id, "withdrawn") })
 		if j := w.Job(id).State; j.Reason.Class != domain.ClassCancelled || j.Reason.Code != domain.CodeCancelled {
 			t.Errorf("%s from %s fails with %+v", id, in, j.Reason)
 		}
@@ -415,17 +416,17 @@ func TestOperatorsMoveBatches(t *testing.T) {
 	w, a := newFakeLive(t)
 	ctx := t.Context()
 	id := w.Submit()
-	subject := id.Aggregate().String()
+	subject := id.Aggregate()
 	w.refused(Refused, "is pending: release is not possible", "accession batch show "+string(id), func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
 	w.DoBatch(id, domain.HoldBatch{}, storetest.Operator())
 	w.refused(Refused, "release that hold first", "accession collection ls", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "") })
 	w.Hold(domain.HoldCollection, storetest.Profile, "")
-	w.try(a, Changed{Subject: subject, From: "held", State: "pending", Row: "B4"}, "cleared", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "cleared") })
+	w.try(a, Changed{Target: target.Of(subject), From: "held", State: "pending", Row: "B4"}, "cleared", func() (Changed, error) { return a.ReleaseBatch(ctx, id, "cleared") })
 	w.refused(NotFound, "there is no such batch", "accession batch ls", func() (Changed, error) { return a.ReleaseBatch(ctx, "bid0000000099", "") })
 
 	id, jobs := w.Started(5, 5, 5)
-	subject = id.Aggregate().String()
+	subject = id.Aggregate()
 	w.refused(Refused, "is processing: update-report is not possible", "its jobs are being processed", func() (Changed, error) { return a.RequestUpdate(ctx, id, "") })
 	w.refused(Refused, "is processing: delete is not possible", "its jobs are being processed", func() (Changed, error) { return a.DeleteBatch(ctx, id, "why not") })
 	w.Walk(jobs[0], domain.JobCompleted)
@@ -435,7 +436,7 @@ func TestOperatorsMoveBatches(t *testing.T) {
 	w.DoJob(jobs[1], domain.RequeueJob{}, storetest.Operator())
 	w.refused(Refused, "jobs of the batch are still being processed", "accession job ls --batch "+string(id), func() (Changed, error) { return a.RequestUpdate(ctx, id, "") })
 	w.Walk(jobs[1], domain.JobCompleted)
-	c := w.try(a, Changed{Subject: subject, From: "failed", State: "update-reporting", Row: "B8"}, "one was mended", func() (Changed, error) { return a.RequestUpdate(ctx, id, "one was mended") })
+	c := w.try(a, Changed{Target: target.Of(subject), From: "failed", State: "update-reporting", Row: "B8"}, "one was mended", func() (Changed, error) { return a.RequestUpdate(ctx, id, "one was mended") })
 	if len(c.Effects) != 1 || !strings.Contains(c.Effects[0], "2 completed and 1 unresolved") {
 		t.Errorf("%q", c.Effects)
 	}
@@ -483,7 +484,7 @@ func TestOperatorsEndBatches(t *testing.T) {
 	if err := w.store.Release(ctx, claim, 0); err != nil {
 		t.Fatal(err)
 	}
-	c := w.try(a, Changed{Subject: id.Aggregate().String(), From: "failed", State: "deleted", Row: "B11"}, "withdrawn", func() (Changed, error) { return a.DeleteBatch(ctx, id, "withdrawn") })
+	c := w.try(a, Changed{Target: target.Of(id.Aggregate()), From: "failed", State: "deleted", Row: "B11"}, "withdrawn", func() (Changed, error) { return a.DeleteBatch(ctx, id, "withdrawn") })
 	if len(c.Effects) != 1 || !strings.HasPrefix(c.Effects[0], "its 2 jobs go with it: 1 completed, 0 failed, 1 in progress") {
 		t.Errorf("%q", c.Effects)
 	}
@@ -509,7 +510,7 @@ func TestOperatorsEndBatches(t *testing.T) {
 
 	id, jobs = finished(false)
 	w.refused(Refused, "a completed batch is cleaned up, not deleted", "accession batch cleanup "+string(id), func() (Changed, error) { return a.DeleteBatch(ctx, id, "withdrawn") })
-	w.try(a, Changed{Subject: id.Aggregate().String(), From: "completed", State: "deleted", Row: "B13"}, "cleaned up on request: space is short", func() (Changed, error) { return a.CleanBatch(ctx, id, "space is short") })
+	w.try(a, Changed{Target: target.Of(id.Aggregate()), From: "completed", State: "deleted", Row: "B13"}, "cleaned up on request: space is short", func() (Changed, error) { return a.CleanBatch(ctx, id, "space is short") })
 	gone(id)
 	if events := w.Events(jobs[0].Aggregate()); events[len(events)-1].Type != domain.EventJobCompleted {
 		t.Errorf("the clean-up wrote %s", events[len(events)-1].Type)
@@ -520,7 +521,7 @@ func TestOperatorsEndBatches(t *testing.T) {
 	id = w.Submit()
 	w.Hold(domain.HoldCollection, storetest.Profile, "ana")
 	w.DoBatch(id, domain.HoldBatch{}, storetest.Operator())
-	w.try(a, Changed{Subject: id.Aggregate().String(), From: "held", State: "deleted", Row: "B12"}, "a mistake", func() (Changed, error) { return a.DeleteBatch(ctx, id, "a mistake") })
+	w.try(a, Changed{Target: target.Of(id.Aggregate()), From: "held", State: "deleted", Row: "B12"}, "a mistake", func() (Changed, error) { return a.DeleteBatch(ctx, id, "a mistake") })
 	gone(id)
 }
 
@@ -531,24 +532,24 @@ func TestOperatorsSetHoldsAndPauses(t *testing.T) {
 	w.Started(5, 5)
 	w.refused(NotFound, `no profile describes the collection "map"`, "there is maps", func() (Changed, error) { return a.HoldCollection(ctx, "map", "") })
 	w.refused(Invalid, "printable ASCII", "", func() (Changed, error) { return a.HoldCollection(ctx, "a/b", "") })
-	w.try(a, Changed{Subject: "setting/collection:maps", From: "open", State: "on hold"}, "new terms", func() (Changed, error) { return a.HoldCollection(ctx, "maps", "new terms") })
+	w.try(a, Changed{Target: target.Target{ID: "maps", Subject: "setting/collection:maps"}, From: "open", State: "on hold"}, "new terms", func() (Changed, error) { return a.HoldCollection(ctx, "maps", "new terms") })
 	w.refused(Refused, "collection maps is already on hold", "accession collection ls", func() (Changed, error) { return a.HoldCollection(ctx, "maps", "") })
 	list, err := a.Collections(ctx)
 	if err != nil || len(list) != 1 || list[0].Name != "maps" || list[0].Profile != "maps" || list[0].Hold.By != "user/maria" || list[0].Hold.Why != "new terms" ||
 		list[0].Hold.When.IsZero() || list[0].Jobs != nil {
 		t.Errorf("%+v, %v", list, err)
 	}
-	w.try(a, Changed{Subject: "setting/collection:maps", From: "on hold", State: "open"}, "signed", func() (Changed, error) { return a.ReleaseCollection(ctx, "maps", "signed") })
+	w.try(a, Changed{Target: target.Target{ID: "maps", Subject: "setting/collection:maps"}, From: "on hold", State: "open"}, "signed", func() (Changed, error) { return a.ReleaseCollection(ctx, "maps", "signed") })
 	w.refused(Refused, "collection maps is not on hold", "accession collection ls", func() (Changed, error) { return a.ReleaseCollection(ctx, "maps", "") })
 
 	w.refused(Invalid, "a pause names ingest or a state", "", func() (Changed, error) { return a.PauseQueue(ctx, "held", "") })
-	w.try(a, Changed{Subject: "setting/queue:pending", From: "open", State: "paused"}, "disks full", func() (Changed, error) { return a.PauseQueue(ctx, "pending", "disks full") })
+	w.try(a, Changed{Target: target.Target{ID: "pending", Subject: "setting/queue:pending"}, From: "open", State: "paused"}, "disks full", func() (Changed, error) { return a.PauseQueue(ctx, "pending", "disks full") })
 	queues, err := a.Queues(ctx)
 	if err != nil || len(queues) != 1+len(domain.JobStates) || queues[0].Name != domain.QueueIngest || queues[0].Depth != 2 || queues[0].Pause != nil ||
 		queues[1].Name != "pending" || queues[1].Depth != 2 || queues[1].Pause.Why != "disks full" {
 		t.Errorf("%+v, %v", queues, err)
 	}
-	w.try(a, Changed{Subject: "setting/queue:pending", From: "paused", State: "open"}, "", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
+	w.try(a, Changed{Target: target.Target{ID: "pending", Subject: "setting/queue:pending"}, From: "paused", State: "open"}, "", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
 	w.refused(Refused, "queue pending is not paused", "accession queue ls", func() (Changed, error) { return a.ResumeQueue(ctx, "pending", "") })
 }
 

@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"net"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
+	"github.com/accession-ingest/accession/cmd/internal/app/texts"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -167,17 +167,8 @@ func NoAnswer(server string, err error, hint string) error {
 	if store, ok := errors.AsType[*eventstore.Error](err); ok {
 		err = unhinted(store)
 	}
-	return &Error{Kind: Unavailable, What: server, Err: oneLine{err}, Hint: hint}
+	return &Error{Kind: Unavailable, What: server, Err: texts.OneLine(err), Hint: hint}
 }
-
-// oneLine shows an error in one line: some drivers write a list.
-type oneLine struct{ error }
-
-// Error implements error.
-func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
-
-// Unwrap returns the cause.
-func (e oneLine) Unwrap() error { return e.error }
 
 // unreachable reports whether a server could not be reached.
 func unreachable(err error) bool {

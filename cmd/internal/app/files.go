@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -95,7 +96,7 @@ func (a *App) RequeueFile(ctx context.Context, hash domain.FileHash, why string)
 	job := f.Spec.JobID
 	failed := err == nil && job != "" && f.State != domain.FileSkipped && a.failed(ctx, job)
 	if failed && (f.State == domain.FileDiscovered || f.State == domain.FileReady) {
-		c = Changed{Subject: hash.Aggregate().String(), Version: f.Version, From: string(f.State), State: string(f.State), DryRun: a.DryRun}
+		c = Changed{Target: target.Of(hash.Aggregate()), Version: f.Version, From: string(f.State), State: string(f.State), DryRun: a.DryRun}
 	} else if c, err = a.changeFile(ctx, "requeue", hash, domain.ReopenFile{
 		Reason: domain.Reason{Class: domain.ClassWait, Code: codeRequested, Message: orElse(why, "taken up again")}}); err != nil {
 		return c, err
@@ -144,7 +145,7 @@ func (a *App) changeFile(ctx context.Context, verb string, hash domain.FileHash,
 	if err != nil {
 		return c, missing(err, "`accession job show` lists the files of a job", "there is no such file")
 	}
-	c = Changed{Subject: hash.Aggregate().String(), From: string(before.State), DryRun: a.DryRun}
+	c = Changed{Target: target.Of(hash.Aggregate()), From: string(before.State), DryRun: a.DryRun}
 	if a.DryRun {
 		dec, err := domain.DecideFile(before, cmd)
 		if err := cmp.Or(a.Meta().Outdated(before.Version), err); err != nil {

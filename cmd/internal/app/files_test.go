@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
@@ -65,7 +66,7 @@ func TestOperatorsRequeueAndSkipFiles(t *testing.T) {
 	_, err = a.SkipFile(ctx, hash, "not wanted")
 	is(err, Refused, "is IGNORE: skip is not possible (possible from here: DISCOVERED)")
 
-	want := Changed{Subject: "file/" + string(hash), Version: 5, From: "IGNORE", State: "DISCOVERED", Row: "O1"}
+	want := Changed{Target: target.Target{ID: string(hash), Subject: "file/" + string(hash)}, Version: 5, From: "IGNORE", State: "DISCOVERED", Row: "O1"}
 	for _, dry := range []bool{true, false} {
 		a.DryRun, want.DryRun = dry, dry
 		got, err := a.RequeueFile(ctx, hash, "the server is back")

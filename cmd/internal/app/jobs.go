@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/hint"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -23,6 +24,8 @@ type (
 	JobTransition = query.JobTransition
 	// Retry is one failed attempt of a job or file.
 	Retry = query.Retry
+	// JobStep is an entry of the compute queue for a step of a job's profile.
+	JobStep = query.StepEntry
 )
 
 // Jobs lists jobs in the order of their ids, from a cursor on. A batch that does not
@@ -55,6 +58,8 @@ type JobView struct {
 	Transitions []JobTransition `json:"transitions"`
 	Retries     []Retry         `json:"retries"`
 	At          *AsOf           `json:"at,omitempty"` // as of which event, nil = now
+	// Steps are the entries of the compute queue for steps of its profile, newest first.
+	Steps []JobStep `json:"steps,omitempty"`
 	// CorruptSince says since when at the latest a stored file of it is corrupt.
 	CorruptSince *domain.Time `json:"corrupt_since,omitempty"`
 }
@@ -108,7 +113,7 @@ func (a *App) changeJob(ctx context.Context, verb string, id domain.JobID, cmd d
 		return c, missing(err, "`accession job ls` lists them; `accession job show "+string(id)+"` shows one that was deleted", "there is no such job")
 	}
 	before, after := res.Before, res.State
-	c = Changed{Subject: id.Aggregate().String(), Version: after.Version, From: string(before.State), State: string(after.State), Row: res.Row, DryRun: a.DryRun}
+	c = Changed{Target: target.Of(id.Aggregate()), Version: after.Version, From: string(before.State), State: string(after.State), Row: res.Row, DryRun: a.DryRun}
 	if before.Priority != after.Priority {
 		c.add("its priority changes from %d to %d", before.Priority, after.Priority)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
@@ -40,7 +41,7 @@ func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c 
 		return c, err
 	}
 	state := string(at.State.State)
-	c = Changed{Subject: id.Aggregate().String(), Version: at.State.Version, From: state, State: state, DryRun: a.DryRun}
+	c = Changed{Target: target.Of(id.Aggregate()), Version: at.State.Version, From: state, State: state, DryRun: a.DryRun}
 	if mail.Sent {
 		c.add("it was sent before by this command, as %s", mail.Key)
 		return c, nil
@@ -107,7 +108,7 @@ func (a *App) messages(ctx context.Context, t *reading, id domain.BatchID) ([]Me
 	all := make([]Message, len(sent))
 	for i, d := range sent {
 		all[i] = Message{Delivery: d.Key, About: d.About, Channel: d.Channel, Again: strings.HasPrefix(d.Key, string(id)+"/again/"), State: d.State,
-			Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError,
+			Recipients: len(d.Recipients), Attempts: d.Attempts, Error: record.HideAddresses(d.LastError, d.Recipients),
 			CreatedAt: d.CreatedAt, LastAttemptAt: d.LastAttemptAt, DeliveredAt: d.DeliveredAt}
 		for _, e := range noted {
 			if e.Delivery == d.Key {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -49,7 +50,7 @@ func TestSendReport(t *testing.T) {
 
 	w.Walk(jobs[0], domain.JobCompleted)
 	w.Reported(id)
-	same := Changed{Subject: id.Aggregate().String(), From: "completed", State: "completed"}
+	same := Changed{Target: target.Of(id.Aggregate()), From: "completed", State: "completed"}
 	c := w.try(a, same, "they lost it", func() (Changed, error) { return a.SendReport(ctx, id, "they lost it") })
 	said := strings.Join(c.Effects, "\n")
 	if w.sent != 1 || !strings.Contains(said, "the report made on 2026-03-01 12:00:00 goes to 2 address(es)") || !strings.Contains(said, "did not come to its end") {

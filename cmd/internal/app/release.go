@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
@@ -32,7 +33,7 @@ func (a *App) ReleaseHeld(ctx context.Context, name, why string) (c Changed, err
 	c, err = a.changeHold(ctx, holdChange{"release", domain.HoldCollection, name, nil, why})
 	var refused *domain.Refused
 	if errors.As(err, &refused) && len(held) > 0 {
-		c = Changed{Subject: domain.SettingAggregate(domain.HoldCollection, name).String(), From: "open", State: "open", DryRun: a.DryRun}
+		c = Changed{Target: target.Of(domain.SettingAggregate(domain.HoldCollection, name)), From: "open", State: "open", DryRun: a.DryRun}
 	} else if err != nil {
 		return c, err
 	}
@@ -85,9 +86,9 @@ func (a *App) heldBefore(ctx context.Context, c *Changed, known []domain.Aggrega
 // releaseOf returns the change of a held aggregate that is released.
 func releaseOf(of domain.Aggregate) Changed {
 	if of.Kind == domain.KindBatch {
-		return Changed{Subject: of.String(), From: string(domain.BatchHeld), State: string(domain.BatchPending), Row: "B4"}
+		return Changed{Target: target.Of(of), From: string(domain.BatchHeld), State: string(domain.BatchPending), Row: "B4"}
 	}
-	return Changed{Subject: of.String(), From: string(domain.JobHeld), State: string(domain.JobPending), Row: "J3"}
+	return Changed{Target: target.Of(of), From: string(domain.JobHeld), State: string(domain.JobPending), Row: "J3"}
 }
 
 // wouldRelease returns what a release would change. It cannot be decided before the hold

@@ -66,12 +66,26 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Repor
 	if fault, hint := k.Fault(o.Range, o.By, o.At.IsNow()); fault != "" {
 		return r, &Error{Kind: Invalid, Err: errors.New(fault), Hint: hint}
 	}
-	r, err = k.make(a, ctx, o)
+	if err = a.reported(ctx, o); err == nil {
+		r, err = k.make(a, ctx, o)
+	}
 	r.Name, r.Title = k.Name, k.About
 	for i, t := range r.Tables {
 		r.Tables[i].Rows = ExplainedRows(t.Rows)
 	}
 	return r, missing(err, "`accession batch ls` lists them; `accession status` shows how far the tables are behind", "%s is not in the tables", o.Batch)
+}
+
+// reported returns an error if the tables do not have the batch that a report is about.
+func (a *App) reported(ctx context.Context, o ReportOptions) error {
+	if o.Batch == "" || !o.At.IsNow() {
+		return nil
+	}
+	db, err := a.Open.DB(ctx)
+	if err == nil {
+		_, err = query.Summary(ctx, db, o.Batch)
+	}
+	return err
 }
 
 // ExplainedRows explains the error that ends the rows of a table.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -142,6 +143,9 @@ func (a *App) reportBatch(ctx context.Context, o ReportOptions) (Report, error) 
 func (a *App) reportReconciliation(ctx context.Context, o ReportOptions) (Report, error) {
 	if o.Dataset != "" {
 		t := a.read(ctx)
+		if all := ask(ctx, t, query.SettingsOfKind, domain.SettingDataset); t.err == nil && !slices.ContainsFunc(all, func(s query.Setting) bool { return s.Name == o.Dataset }) {
+			return Report{}, errorf(NotFound, "`accession dataset ls` lists them", "there is no dataset %s", o.Dataset)
+		}
 		counts := ask(ctx, t, query.DatasetResults, o.Dataset)
 		return report.DatasetReconciliation(o.Dataset, counts, query.ReconciledFiles(ctx, t.db, o.Dataset)), t.err
 	}

@@ -50,6 +50,7 @@ type Deposit struct {
 	Received time.Time
 	ID       string // that the depositor was told, "" = none
 	User     string // account that made it, "" = that of the App's actor
+	Slot     string // of the group of files that it is, "" = it is none
 }
 
 // Submitted is the batch that a deposit has created.
@@ -100,7 +101,7 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 		}
 	}
 	sub.Received = domain.At(cmp.Or(d.Received, handler.Clock()))
-	sub.SubmissionID, sub.User = d.ID, cmp.Or(d.User, a.Actor.User())
+	sub.SubmissionID, sub.User, sub.Slot = d.ID, cmp.Or(d.User, a.Actor.User()), d.Slot
 	if err := a.upload(ctx, d.Payload, local, &sub); err != nil {
 		return s, err
 	}

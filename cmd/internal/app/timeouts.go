@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -50,7 +51,7 @@ func (a *App) SetTimeouts(ctx context.Context, t domain.Timeouts, why string) (c
 	if err != nil {
 		return c, err
 	}
-	c = Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: res.Before.Timeouts.String(), State: res.State.Timeouts.String(), DryRun: a.DryRun}
+	c = Changed{Target: target.Of(res.State.Aggregate()), Version: res.State.Version, From: res.Before.Timeouts.String(), State: res.State.Timeouts.String(), DryRun: a.DryRun}
 	c.add("every sweep uses them from its next pass on, also for attempts that are under way")
 	return c, nil
 }

@@ -1,5 +1,6 @@
 // Package attempt makes the attempts at files for which entries of the compute queue stand:
-// each step of an entry has one of its file beside it.
+// each step of an entry has one of its file beside it. It also finds the files of own steps of
+// jobs ([Step]).
 //
 // # Promises
 //
@@ -28,6 +29,7 @@ type Attempts struct {
 	// Limits returns how often, and how long, the files of a profile are processed.
 	Limits   func(ctx context.Context, profile string) (domain.Limits, error)
 	Contents Contents
+	Jobs     Jobs // for whose own steps entries stand
 	Actor    domain.Actor
 }
 

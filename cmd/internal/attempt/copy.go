@@ -27,6 +27,11 @@ func (d *Damaged) Error() string {
 // Content opens the local copy of the file. The error is a *[Damaged] if it is gone.
 func (a *Attempt) Content(ctx context.Context) (*os.File, error) {
 	f, err := a.all.Contents.Open(a.Hash, a.file.SHA256)
+	return present(ctx, f, err)
+}
+
+// present returns a file that was opened. The error is a *[Damaged] if it is gone.
+func present(ctx context.Context, f *os.File, err error) (*os.File, error) {
 	if missing, ok := errors.AsType[*store.Error](err); ok && missing.Code == store.CodeNotFound {
 		return nil, &Damaged{validate.CodeMissing}
 	}
@@ -35,11 +40,16 @@ func (a *Attempt) Content(ctx context.Context) (*os.File, error) {
 
 // Copy copies the content of the file into a new one, so that the command of a worker cannot
 // change it. The error is a *[Damaged] if the content is not what was downloaded.
-func (a *Attempt) Copy(ctx context.Context, name string) (err error) {
+func (a *Attempt) Copy(ctx context.Context, name string) error {
 	from, err := a.Content(ctx)
 	if err != nil {
 		return err
 	}
+	return copied(ctx, from, name, a.file.SHA256)
+}
+
+// copied copies an open file, which it closes, into a new one, and compares its digest.
+func copied(ctx context.Context, from *os.File, name, want string) error {
 	defer from.Close()
 	to, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -47,7 +57,7 @@ func (a *Attempt) Copy(ctx context.Context, name string) (err error) {
 	}
 	digest := sha256.New()
 	_, err = io.Copy(io.MultiWriter(to, digest), reader{ctx, from})
-	if err = errors.Join(err, to.Close()); err == nil && hex.EncodeToString(digest.Sum(nil)) != a.file.SHA256 {
+	if err = errors.Join(err, to.Close()); err == nil && hex.EncodeToString(digest.Sum(nil)) != want {
 		err = &Damaged{domain.CodeDigestMismatch}
 	}
 	return err

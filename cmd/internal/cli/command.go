@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -174,7 +176,14 @@ func (p *program) settings() (config.Resolved, error) {
 		}
 		flags[key] = value
 	}
-	cfg, err := config.Load(config.Sources{File: p.configFile, Environ: p.Environ, Flags: flags})
+	file := p.configFile
+	if file == "" {
+		if file = servers.Here(flags, p.Environ); file != "" && p.running && p.output == "table" && !p.found {
+			p.found = true
+			fmt.Fprintf(p.Err, "using the servers that run in %s\n", filepath.Dir(file))
+		}
+	}
+	cfg, err := config.Load(config.Sources{File: file, Environ: p.Environ, Flags: flags})
 	var more config.Faults
 	if errors.As(err, &more) {
 		faults = append(faults, more...)

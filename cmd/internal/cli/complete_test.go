@@ -55,7 +55,7 @@ func TestArgumentsAreCompleted(t *testing.T) {
 	others := map[string]string{
 		"user add NAME": fresh, "dataset add NAME": fresh,
 		"submit PAYLOAD": local, "query submit FILE": local, "query answer FILE": local, "profile check [DIRECTORY|FILE]": local,
-		"manifest check FILE": local, "manifest make DIRECTORY": local,
+		"manifest check FILE": local, "manifest make DIRECTORY|URL…": local,
 		"discover look URL": "any URL", "discover add URL": "any URL", "poison show SEQ": "events that cannot be used are few", "poison retry [KIND/ID]": "events that cannot be used are few",
 		"stack exec [flags] -- COMMAND [ARGUMENT]…": "a command of the machine", "schema [COMMAND]": "help lists them",
 		"bulk begin KIND COMMAND": "the error lists them",

@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,9 +70,8 @@ server is contacted.`,
 			if err != nil {
 				return err
 			}
-			return show(p, profilecli.Checked{OK: true, Profiles: names}, func(w io.Writer, c profilecli.Checked) {
-				fmt.Fprintf(w, "the settings and the profiles are valid: %s\n", strings.Join(c.Profiles, ", "))
-			})
+			checked := profilecli.Checked{OK: true, Profiles: names, Warnings: cfg.Unused(names)}
+			return show(p, checked, func(w io.Writer, c profilecli.Checked) { c.Show(w) })
 		}),
 	})
 }

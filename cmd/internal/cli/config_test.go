@@ -40,3 +40,27 @@ func TestConfigCheckReadsTheProfiles(t *testing.T) {
 	}
 	check(exit.Usage, "outbox_shards (flag)", "faults in the profiles:", filepath.Join(profiles, "a.yaml")+":3", filepath.Join(profiles, "b.yaml")+":2")
 }
+
+// TestConfigCheckTellsOfLinesWithoutUse: a line for a profile that there is not is no fault, for
+// the profile may be set later; it is told.
+func TestConfigCheckTellsOfLinesWithoutUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "profiles", "maps.yaml")
+	if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const profile = "name: maps\ncollection: maps\nowner: The tests\nidentifier: {naan: 99999, shoulder: fk4}\n"
+	if err := os.WriteFile(name, []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"ACCESSION_DATA_DIR=" + dir, "ACCESSION_MINTER_CREDENTIALS=maps:u:s3cret\ncharts:u:s3cret", "ACCESSION_CALLBACK_SECRETS=tides: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+	for _, format := range []string{"table", "json"} {
+		code, out, errs := call(t, env, "config", "check", "-o", format)
+		for _, want := range []string{`minter_credentials has a line for the profile`, "charts", "callback_secrets has a line for the profile", "tides"} {
+			if code != 0 || !strings.Contains(out, want) || strings.Contains(out+errs, "s3cret") {
+				t.Errorf("%s: exit code %d, no %q in\n%s%s", format, code, want, out, errs)
+			}
+		}
+	}
+}

@@ -69,7 +69,7 @@ func (p *program) moves(m moving) *cobra.Command {
 			return err
 		}
 		if d.There != nil {
-			in := &operation.QueueMove{Settings: settingsOf(m.queue, operation.Change{DryRun: o.dryRun})}
+			in := &operation.QueueMove{QueueName: operation.QueueName{Name: m.queue}, Setting: operation.Setting{DryRun: o.dryRun}}
 			in.Body.Users, in.Body.IDs, in.Body.Since, in.Body.Until, in.Body.Reason = choice.Users, choice.IDs, choice.Since, choice.Until, o.why
 			done, err := door.Carry[queues.Moved](ctx, d, "queue."+m.verb, in)
 			if err != nil {

@@ -191,7 +191,7 @@ func limitOf(name string) (queue, user string) {
 
 // settingsOf is what is asked for to change a deposit queue.
 func settingsOf(queue string, change operation.Change) operation.Settings {
-	return operation.Settings{QueueName: operation.QueueName{Name: queue}, Setting: operation.Setting{DryRun: change.DryRun}}
+	return operation.Settings{QueueName: operation.QueueName{Name: queue}, MatchSetting: operation.MatchSetting{Setting: operation.Setting{DryRun: change.DryRun}}}
 }
 
 func (p *program) queueShow() *cobra.Command {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 )
 
 // TestErrorsAreJSON: with -o json, wherever it stands, an error is one object on one line,
@@ -15,12 +17,12 @@ func TestErrorsAreJSON(t *testing.T) {
 	} {
 		args := strings.Fields(line)
 		code, out, errs := call(t, nowhere(t), args...)
-		var e struct{ Error failure }
+		var e problem.Problem
 		if err := json.Unmarshal([]byte(errs), &e); err != nil || strings.Count(errs, "\n") != 1 || out != "" {
 			t.Fatalf("accession %s: %v\n%s%s", line, err, out, errs)
 		}
-		if code != 2 || e.Error.Code != "invalid" || e.Error.Message == "" || e.Error.Hint == "" {
-			t.Errorf("accession %s: exit code %d, %+v", line, code, e.Error)
+		if code != 2 || e.Code != "invalid" || e.Status != 400 || e.Title != "Bad Request" || e.Exit != 2 || e.Detail == "" || e.Hint == "" {
+			t.Errorf("accession %s: exit code %d, %+v", line, code, e)
 		}
 	}
 	if code, _, errs := call(t, nowhere(t), "job", "ls", "--batch", "nine"); code != 2 || !strings.HasPrefix(errs, "accession: ") {

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -24,7 +25,7 @@ func (p *program) events() *cobra.Command {
 
 func (p *program) eventsLs() *cobra.Command {
 	var s app.Selection
-	var collection string
+	var by operation.EventFilter
 	var limit int
 	c := &cobra.Command{
 		Use:   "ls",
@@ -35,7 +36,7 @@ them, as CSV or Parquet, in a file or as messages, use ` + "`accession replay`" 
 		Args:    cobra.NoArgs,
 		RunE: p.over(func(ctx context.Context, d door.Door, _ []string) error {
 			lines, n := export.NewJSONLines(p.Out), 0
-			for e, err := range door.Selected(ctx, d, s, collection) {
+			for e, err := range door.Selected(ctx, d, s, by) {
 				if err != nil {
 					return err
 				}
@@ -55,7 +56,7 @@ them, as CSV or Parquet, in a file or as messages, use ` + "`accession replay`" 
 		}),
 	}
 	selectionFlags(c, &s)
-	collectionFlag(c, &collection)
+	flags.Events(c, &by.Profile, &by.Collection, &by.Submitter, &by.Code)
 	flags.Limit(c, &limit, flags.ListLimit, "events")
 	return c
 }
@@ -69,7 +70,7 @@ func (p *program) note(format string, args ...any) {
 
 func (p *program) eventsTail() *cobra.Command {
 	var o app.TailOptions
-	var collection string
+	var by operation.EventFilter
 	c := &cobra.Command{
 		Use:   "tail",
 		Short: "Show the last events, and follow",
@@ -86,7 +87,7 @@ Ctrl-C. With -o json each event is one line.`,
 			o.From = 1
 		}
 		lines := export.NewJSONLines(p.Out)
-		for e, err := range door.Tail(ctx, d, o, collection) {
+		for e, err := range door.Tail(ctx, d, o, by) {
 			if err != nil {
 				return err
 			}
@@ -97,7 +98,7 @@ Ctrl-C. With -o json each event is one line.`,
 		return ctx.Err()
 	})
 	selectionFlags(c, &o.Selection)
-	collectionFlag(c, &collection)
+	flags.Events(c, &by.Profile, &by.Collection, &by.Submitter, &by.Code)
 	c.Flags().BoolVarP(&o.Follow, "follow", "f", false, "show new events as they come")
 	return c
 }
@@ -113,10 +114,6 @@ func selectionFlags(c *cobra.Command, s *app.Selection) {
 	flags.Parsed(c, &s.File, "file", "", "only the file with this `HASH`", flags.Optional(domain.ParseFileHash))
 	f.StringSliceVar(&s.Types, "type", nil, "only events of this `TYPE`, such as job.failed or job.*; several separated by commas")
 	f.StringSliceVar(&s.Actors, "actor", nil, "only events by this `ACTOR`, such as user/maria or daemon/*; several separated by commas")
-}
-
-func collectionFlag(c *cobra.Command, collection *string) {
-	c.Flags().StringVar(collection, "collection", "", "only what belongs to this `COLLECTION`")
 }
 
 // writeEvent writes one event as a line, as text or as JSON.

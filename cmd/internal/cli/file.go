@@ -39,10 +39,11 @@ undoes it.`,
 			reason:  true,
 		},
 		verb[domain.FileHash]{name: "redownload", short: directories.Redownload, long: directories.RedownloadLong, example: "  accession file redownload " + sampleHash + " --reason changed", reason: true},
-		verb[domain.FileHash]{name: "reprocess", short: directories.Reprocess, long: directories.ReprocessLong, example: "  accession file reprocess " + sampleHash + " --reason new-algorithm", reason: true})...)
+		verb[domain.FileHash]{name: "reprocess", short: directories.Reprocess, long: directories.ReprocessLong, example: "  accession file reprocess " + sampleHash + " --reason new-algorithm", reason: true},
+		verb[domain.FileHash]{name: "abandon", short: directories.Abandon, long: directories.AbandonLong, example: "  accession file abandon " + sampleHash + " --reason too-late", reason: true})...)
 	return group(&cobra.Command{
 		Use:   "file",
-		Short: "List, show, requeue, skip, redownload and reprocess files",
+		Short: "List, show, requeue, skip, redownload, reprocess and abandon files",
 		Long: `A file is identified by its hash: 64 digits made from its source and path. The tables
 and views of PostgreSQL call it raw_file_hash.`,
 		Example: "  accession file ls --job jid0000000001\n  accession file requeue " + sampleHash + " --dry-run\n  accession file skip " + sampleHash + " --reason thumbnail",

@@ -79,6 +79,7 @@ type program struct {
 	servers    map[string]*string // flags that are settings of the same name
 	output     string
 	running    bool // the command line was accepted
+	found      bool // it was said which servers were found
 }
 
 // execute runs a command line, reports its error, and returns the exit code. An
@@ -156,7 +157,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), manifestcli.Command(p.manifests()), objectcli.Command(p.objects()), p.events(), p.replay(), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Over: p.over, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(), schema.Command(p.Out, p.anywhere),
-			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), directorycli.Dataset(p.directories()), directorycli.Command(p.directories()), slotcli.Command(slotcli.Env{Over: p.over, Show: p.showAs, Group: group}), computecli.Command(computecli.Env{Over: p.over, Show: p.showAs, Group: group, Working: computecli.Working{Run: p.run, Settings: p.settings, Logger: p.logger, Version: Version}}), intakecli.Command(p.intake()), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
+			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), directorycli.Dataset(p.directories()), directorycli.Command(p.directories()), slotcli.Command(slotcli.Env{Over: p.over, Show: p.showAs, Group: group}), computecli.Command(computecli.Env{Out: p.Out, Screen: p.Terminal, Over: p.over, Show: p.showAs, Group: group, Working: computecli.Working{Run: p.run, Settings: p.settings, Logger: p.logger, Version: Version}}), intakecli.Command(p.intake()), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, c := range g.commands {
@@ -271,8 +272,8 @@ func group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// report writes an error and its hint, with -o json as one object on one line, and
-// returns the exit code.
+// report writes an error and its hint, with -o json the problem on one line, and returns
+// the exit code.
 func (p *program) report(err error) int {
 	code, hint := exit.Explain(err)
 	var silent exit.Error
@@ -282,7 +283,7 @@ func (p *program) report(err error) int {
 	if p.output == "json" {
 		enc := json.NewEncoder(export.NewEscaping(p.Err))
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(map[string]failure{"error": {Code: exit.Kind(err), Message: err.Error(), Hint: hint}}) // a broken error stream: the exit code says it
+		_ = enc.Encode(exit.Problem(err)) // a broken error stream: the exit code says it
 		return code
 	}
 	fmt.Fprintf(p.Err, "accession: %v\n", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
@@ -35,14 +36,10 @@ import (
 const outputsPath = "../../../docs/output.schema.json"
 
 type (
-	// done and refused are the two forms of an outcome.
-	done struct {
-		ID string `json:"id"`
-		app.Changed
-	}
+	// refused is the form of an outcome that is no answer.
 	refused struct {
-		ID    string  `json:"id"`
-		Error failure `json:"error"`
+		ID    string          `json:"id"`
+		Error problem.Problem `json:"error"`
 	}
 	// reported is a report, whose facts and columns are its own.
 	reported struct {
@@ -118,7 +115,7 @@ var outputs = map[string][]reflect.Type{
 
 // silent are the commands that write no JSON: what they write is a log, the content of a file, or
 // of the program that they run.
-var silent = []string{"compute worker", "config sample", "demo", "object get", "profile init", "serve", "stack exec"}
+var silent = []string{"compute output", "compute worker", "config sample", "demo", "object get", "profile init", "serve", "stack exec"}
 
 // outputsOf returns the types of what a command writes.
 func outputsOf(command string) []reflect.Type {
@@ -131,7 +128,7 @@ func outputsOf(command string) []reflect.Type {
 			continue
 		}
 		if op.Output == reflect.TypeFor[app.Changed]() { // of each of the things that are named
-			return []reflect.Type{reflect.TypeFor[[]outcome]()}
+			return []reflect.Type{reflect.TypeFor[app.Page[outcome]]()}
 		}
 		return []reflect.Type{op.Output}
 	}
@@ -147,7 +144,7 @@ func TestOutputSchemas(t *testing.T) {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
-		if p := path.Base(t.PkgPath()); t.Name() != "" && t.PkgPath() != "" && p != "app" && p != "pgdb" {
+		if p := path.Base(t.PkgPath()); t.Name() != "" && t.PkgPath() != "" && !slices.Contains([]string{"app", "pgdb", "problem"}, p) {
 			name = strings.ToUpper(p[:1]) + p[1:] + name
 		}
 		if generic, of, is := strings.Cut(t.Name(), "["); is { // lists of types of one name in two packages
@@ -160,8 +157,10 @@ func TestOutputSchemas(t *testing.T) {
 	r.RegisterTypeAlias(reflect.TypeFor[domain.Time](), reflect.TypeFor[time.Time]())
 	defs := map[string]any{}
 	ref := func(of reflect.Type) any {
-		if of == reflect.TypeFor[[]outcome]() {
-			defs["Outcomes"] = map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{r.Schema(reflect.TypeFor[done](), true, ""), r.Schema(reflect.TypeFor[refused](), true, "")}}}
+		if of == reflect.TypeFor[app.Page[outcome]]() {
+			item := map[string]any{"anyOf": []any{r.Schema(reflect.TypeFor[app.Changed](), true, ""), r.Schema(reflect.TypeFor[refused](), true, "")}}
+			defs["Outcomes"] = map[string]any{"type": "object", "properties": map[string]any{"items": map[string]any{"type": "array", "items": item}, "total": map[string]any{"type": "integer", "format": "int64"}},
+				"required": []string{"items", "total"}}
 			return map[string]any{"$ref": "#/$defs/Outcomes"}
 		}
 		return r.Schema(of, true, "")
@@ -191,8 +190,7 @@ func TestOutputSchemas(t *testing.T) {
 	if used != len(outputs) {
 		t.Errorf("%d of %d rows of outputs are of commands", used, len(outputs))
 	}
-	defs["error"] = map[string]any{"$anchor": "error", "title": "what a command that fails writes to the error stream with -o json", "type": "object", "required": []string{"error"},
-		"properties": map[string]any{"error": ref(reflect.TypeFor[failure]())}}
+	defs["error"] = map[string]any{"$anchor": "error", "title": "what a command that fails writes to the error stream with -o json", "anyOf": []any{ref(reflect.TypeFor[problem.Problem]())}}
 	for name, s := range r.Map() {
 		defs[name] = open(t, s)
 	}

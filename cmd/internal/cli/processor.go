@@ -54,7 +54,7 @@ func processorOf(id string) operation.ProcessorName {
 // processorChange is what is asked for to change a processor.
 func processorChange(name string) as[string] {
 	return func(id string, change operation.Change) request {
-		return request{name, &operation.ProcessorChange{ProcessorName: processorOf(id), Change: change}}
+		return request{name, &operation.ProcessorChange{ProcessorName: processorOf(id), Match: operation.Match{Change: change}}}
 	}
 }
 
@@ -85,7 +85,7 @@ func (k *criteria) flags(c *cobra.Command) {
 // as returns what is asked for: what was given.
 func (k *criteria) as(name string) as[string] {
 	return func(id string, change operation.Change) request {
-		in := &operation.ProcessorSet{ProcessorName: processorOf(id), Setting: operation.Setting{DryRun: change.DryRun}}
+		in := &operation.ProcessorSet{ProcessorName: processorOf(id), MatchSetting: operation.MatchSetting{Setting: operation.Setting{DryRun: change.DryRun}}}
 		in.Body.Reason = change.Why()
 		in.Body.Criteria = operation.Criteria{
 			Users: given(k, "users", distinct(k.Users)), ExcludeUsers: given(k, "exclude-users", k.ExcludeUsers), Preferred: given(k, "preferred", distinct(k.Preferred)),

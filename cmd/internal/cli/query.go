@@ -37,7 +37,7 @@ and lines that begin with # ask for nothing. A line is taken for
 Before it may be what it is: batch:, job:, digest:, primary:, local: or submission:.`,
 		Example: "  accession query answer shelf.txt --format csv --out shelf.csv",
 	}, append(verbs(p, "QUERY", "query id", domain.ParseQueryID, of("query", func(id domain.QueryID, change operation.Change) any {
-		return &operation.QueryChange{QueryID: operation.QueryID{ID: string(id)}, Change: change}
+		return &operation.QueryChange{QueryID: operation.QueryID{ID: string(id)}, Match: operation.Match{Change: change}}
 	},
 		verb[domain.QueryID]{name: "fail", reason: true, final: true, short: "End queries that have neither been answered nor failed",
 			long: "End queries that wait, are parked or run: they fail with the code cancelled, and their\nplaces are free. A worker that answers one is stopped. No mail is sent.", example: "  accession query fail qid0000000001 --reason \"asked twice\" --dry-run\n  accession query fail qid0000000001 --reason \"asked twice\" --yes"},
@@ -149,7 +149,7 @@ func (p *program) queryLs() *cobra.Command {
 		Example: "  accession query ls --submitter ana --state answered",
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
-			return request{"query.ls", &operation.QueryList{Page: pageOf(f.Limit, from), Age: operation.Age{Since: f.Since, OlderThan: f.Until}, Submitter: f.Submitter, State: string(f.Status)}}
+			return request{"query.ls", &operation.QueryList{Page: pageOf(f.Limit, from), Age: operation.Age{Since: f.Since, OlderThan: f.Until}, Submitter: f.Submitter, Code: f.Code, State: string(f.Status)}}
 		}, func(w io.Writer, page app.Page[queries.Query]) {
 			views.Queries(w, page.Items)
 			more(w, page, "queries")
@@ -157,6 +157,7 @@ func (p *program) queryLs() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.Submitter, "submitter", "", "only those of `NAME`")
 	flags.Parsed(c, (*string)(&f.Status), "state", "", "only those in this `STATE`: received, parked, grabbed, answered or failed", flags.Optional(flags.Among("received", "parked", "grabbed", "answered", "failed")))
+	c.Flags().StringVar(&f.Code, "code", "", "only those that failed or are parked for a reason with this `CODE`")
 	flags.Age(c, &f.Since, &f.Until, "those", "received")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "queries")
@@ -171,7 +172,7 @@ func (p *program) queryReport() *cobra.Command {
 		Example: "  accession query report qid0000000001 --format csv --out shelf.csv",
 		Args:    one("query id", domain.ParseQueryID),
 	}, func(ctx context.Context, a *app.App, id string) (app.Report, error) {
-		return queries.Report(ctx, a, domain.QueryID(id))
+		return queries.Report(ctx, a, domain.QueryID(id), "")
 	}, func(ctx context.Context, there *remote.Server, id, format string, w io.Writer) error {
 		return there.Fetch(ctx, "query.report", &operation.QueryReport{QueryID: operation.QueryID{ID: id}, Format: format}, nil, w)
 	})
@@ -194,7 +195,7 @@ of each sort the newest 20. Or its row says "not found", or what is wrong with t
 		if err != nil {
 			return r, err
 		}
-		return queries.Answer(ctx, a, list)
+		return queries.Answer(ctx, a, list, nil)
 	}, func(ctx context.Context, there *remote.Server, name, format string, w io.Writer) error {
 		list, err := queries.Read(name, p.In)
 		if err != nil {

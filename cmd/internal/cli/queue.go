@@ -75,5 +75,5 @@ locked by a worker, and which are paused, since when, by whom and why.`,
 
 // queueChange is what is asked for to change a queue.
 func queueChange(name string, change operation.Change) any {
-	return &operation.QueueChange{QueueName: operation.QueueName{Name: name}, Change: change}
+	return &operation.QueueChange{QueueName: operation.QueueName{Name: name}, Match: operation.Match{Change: change}}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 // replaying is what the flags of the command say besides the selection.
@@ -58,7 +59,9 @@ log's clock.`,
 			case r.subject != "":
 				return errNotOverHTTP // it publishes to NATS
 			}
-			return p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, door.Selected(ctx, d, r.Selection, ""), r.format) })
+			return p.write(r.file, func(w io.Writer) error {
+				return writeEvents(ctx, w, door.Selected(ctx, d, r.Selection, operation.EventFilter{}), r.format)
+			})
 		}),
 	}
 	selectionFlags(c, &r.Selection)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -52,10 +51,7 @@ The tables must exist: create them with ` + "`accession migrate`" + `.`,
 			var level slog.LevelVar
 			s := &run.Service{Config: cfg, Roles: roles, Log: p.logger(cfg.Config, &level), Level: &level, Version: Version,
 				Getenv: func(name string) string { return config.Lookup(p.Environ, name) }}
-			if err := s.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
-				return err
-			}
-			return nil
+			return s.Run(ctx)
 		}),
 	}
 	flags.Parsed(c, &roles, "roles", "all", "a `LIST` of all, "+strings.Join(slices.Concat(run.AllRoles, run.OptionalRoles), ", "), run.ParseRoles)

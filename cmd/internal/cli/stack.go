@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
 	"github.com/accession-ingest/accession/cmd/internal/config"
-	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 )
 
@@ -26,7 +24,8 @@ func (p *program) stack() *cobra.Command {
 		Short: "Run private ZooKeeper, NATS and PostgreSQL in a directory",
 		Long: `Start the three servers that Accession needs, on free loopback ports, with their data in
 one directory, and show their addresses. They run until Ctrl-C (SIGINT or SIGTERM) and
-keep their data.
+keep their data. Commands that are started beside .accession find them by themselves,
+and those of accession demo, unless flags or variables name servers or settings.
 
 PostgreSQL and NATS ask for a password, made at the first start and kept in files of this
 user alone; ZooKeeper asks for none, so every local user can connect to it. The
@@ -37,7 +36,7 @@ directory must belong to this user, and no other one may be able to write to it.
 		Args: cobra.NoArgs,
 		RunE: p.run(func(ctx context.Context, _ []string) error { return p.runStack(ctx, o) }),
 	}
-	c.PersistentFlags().StringVar(&o.dir, "dir", ".accession/stack", "data `DIRECTORY`")
+	c.PersistentFlags().StringVar(&o.dir, "dir", servers.StackDir, "data `DIRECTORY`")
 	c.PersistentFlags().Var(&o.heap, "zookeeper-heap", "how large the heap of ZooKeeper may become")
 	c.AddCommand(p.stackExec(&o))
 	return c
@@ -58,7 +57,7 @@ func (p *program) runStack(ctx context.Context, o stackFlags) error {
 	if err != nil {
 		return err
 	}
-	variables, files, err := stackEnviron(s)
+	variables, files, err := servers.Offer(s)
 	if err == nil {
 		err = show(p, shownStack{s.Addresses().Redacted(), files}, func(w io.Writer, _ shownStack) {
 			fmt.Fprintf(w, "\nThe servers are running. To use them in another terminal:\n\n")
@@ -83,22 +82,6 @@ func (p *program) runStack(ctx context.Context, o stackFlags) error {
 type shownStack struct {
 	stack.Addresses
 	stack.Files
-}
-
-// stackEnviron returns the variables with which other commands use the stack, its
-// data directory and the installation that owns it. Passwords stay in files.
-func stackEnviron(s *stack.Stack) (variables []string, files stack.Files, err error) {
-	if files, err = s.WriteFiles(); err != nil {
-		return nil, files, err
-	}
-	data := filepath.Join(s.Dir(), "accession")
-	variables = []string{"ACCESSION_ZOOKEEPER=" + s.Addresses().ZooKeeper, "ACCESSION_NATS_FILE=" + files.NATS,
-		"ACCESSION_POSTGRES_FILE=" + files.Postgres, "ACCESSION_DATA_DIR=" + data}
-	id, err := run.InstallationOf(filepath.Join(data, "work"))
-	if id != "" {
-		variables = append(variables, "ACCESSION_INSTANCE="+id)
-	}
-	return variables, files, err
 }
 
 func (p *program) stackExec(o *stackFlags) *cobra.Command {

@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
+	manifestcli "github.com/accession-ingest/accession/cmd/internal/cli/internal/manifests"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/watch"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -25,15 +26,16 @@ func (p *program) submit() *cobra.Command {
 	var d app.Deposit
 	var watch, dropped, sync bool
 	var wait time.Duration
-	c := &cobra.Command{
+	var c *cobra.Command
+	c = &cobra.Command{
 		Use:   "submit PAYLOAD",
-		Short: "Deposit a file or a manifest",
+		Short: "Deposit a file, a directory or a manifest",
 		Long: `Deposit the content of a URL, or a local file, which is copied to the object store
 first. The answer is the id of the new batch.
 
 The payload is a file, a container (zip, tar), a manifest of one object, a manifest of
-many, or a metadata file. The type of a local file is detected; a manifest or metadata
-file behind a URL needs --type:
+many, a metadata file, or a directory. The type of a local file is detected; a manifest
+or metadata file behind a URL needs --type:
   file                      one file, one object
   container                 one archive, one object
   object_manifest           a list of files, one object
@@ -42,6 +44,9 @@ file behind a URL needs --type:
   container_batch_manifest  a list of archives, each an object
   metadata                  an XML file of a kind that the profile names, one object;
                             its report says for each record Success, Warning or Failure
+
+The files below a directory are packed into a tar archive, a container of one object, and
+its batch is watched; --watch=false does not wait.
 
 A deposit of one object may name it, by --identifier or by --local-id, which may be
 given several times. When the object is there, it gets a new version: with --mode add one
@@ -64,6 +69,7 @@ the exit codes are those of --watch.
 With --watch, wait until the batch is at rest: exit code 0 when it completed, 6 when it
 failed and 9 when it is held.`,
 		Example: `  accession submit --profile maps chart.tif --title "Harbour chart" --creator "Survey Department"
+  accession submit --profile maps charts/
   accession submit --profile maps --type batch_manifest https://example.org/batch.checkm --watch
   accession submit --profile maps --local-id tide-1923 --mode update tide.csv
   accession submit --profile maps --sync --wait 2m chart.tif
@@ -72,6 +78,14 @@ failed and 9 when it is held.`,
 		RunE: p.over(func(ctx context.Context, at door.Door, args []string) error {
 			if d.Payload = args[0]; wait > 0 && !sync {
 				return exit.Usagef("--wait goes with --sync; --watch waits for any deposit")
+			}
+			packed, remove, err := manifestcli.Pack(ctx, &d, p.manifests().Steps)
+			defer remove()
+			if err != nil {
+				return err
+			}
+			if packed && !c.Flags().Changed("watch") {
+				watch = !dropped && !sync
 			}
 			if at.There != nil {
 				if dropped {

@@ -13,12 +13,15 @@ import (
 func (p *program) sweep() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sweep",
-		Short: "End overdue attempts at files, and open and end slots, once",
+		Short: "End what is overdue, of files, slots and the compute queue, once",
 		Long: `Check once every file whose download or processing has taken longer than the timeout of
 the installation (see accession timeouts), by the clock of the log. Where none is set the
 configuration of the processes that serve counts, and that of this process only when none
 serves; the answer says so then. The attempt ends as failed; after the last one the file
 is given up. Slots whose window has begun are opened, and those whose window is over end.
+Entries of the compute queue whose workers are gone, or did not renew their leases, are
+returned, and those whose attempts are used up end.
+
 Meant for cron: any number of sweeps may run at once, next to the sweeper of
 ` + "`accession serve`" + ` and to workers that finish late.
 

@@ -59,7 +59,7 @@ timeouts from its next pass on, also for attempts that are under way.`,
 		},
 		RunE: served(p, func(args []string) request {
 			t, _ := parseTimeouts(args) // checked before
-			in := &operation.TimeoutsSet{Setting: operation.Setting{DryRun: dryRun}}
+			in := &operation.TimeoutsSet{MatchSetting: operation.MatchSetting{Setting: operation.Setting{DryRun: dryRun}}}
 			in.Body.Download, in.Body.Processing, in.Body.Reason = t.DownloadSeconds, t.ProcessingSeconds, why
 			return request{"timeouts.set", in}
 		}, func(w io.Writer, c app.Changed) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -94,19 +95,13 @@ type act[ID ~string] struct {
 // asks reports whether the operation has to be confirmed.
 func (o *act[ID]) asks() bool { return o.final && !o.dryRun && !o.yes }
 
-// outcome is the result of an operation on one thing.
+// outcome is the result of an operation on one thing: the answer of the operation, or the
+// problem.
 type outcome struct {
-	ID           string   `json:"id"`
-	*app.Changed          // nil after an error
-	Error        *failure `json:"error,omitempty"`
+	ID           string           `json:"id"` // as the command line has it
+	*app.Changed                  // nil after an error
+	Error        *problem.Problem `json:"error,omitempty"`
 	err          error
-}
-
-// failure is an error in JSON.
-type failure struct {
-	Code    app.Kind `json:"code"`
-	Message string   `json:"message"`
-	Hint    string   `json:"hint,omitempty"`
 }
 
 // run does the operation to each id, after a confirmation where it has to. The exit
@@ -129,7 +124,7 @@ func (o *act[ID]) run(ctx context.Context, p *program, d door.Door, ids []string
 		}
 	}
 	all := append(o.each(ctx, d, ids, o.dryRun), failed...)
-	if err := show(p, all, o.write); err != nil {
+	if err := listed(p, all, o.write); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -154,9 +149,8 @@ func (o *act[ID]) each(ctx context.Context, d door.Door, ids []string, dryRun bo
 			result.Changed, result.err = &changed, err
 		}
 		if result.err != nil {
-			e := exit.Known(result.err)
-			result.Changed, result.Error = nil, &failure{Code: e.Kind, Message: result.err.Error(), Hint: e.Hint}
-			away = e.Kind == app.Unavailable
+			result.Changed, result.Error = nil, exit.Problem(result.err)
+			away = exit.Kind(result.err) == app.Unavailable
 		}
 		if all = append(all, result); ctx.Err() != nil {
 			break
@@ -184,8 +178,7 @@ func (o *act[ID]) write(w io.Writer, all []outcome) {
 		}
 		views.Changed(w, done.ID, *done.Changed, done.DryRun || o.final || len(all) == 1)
 		for _, also := range done.Also {
-			_, id, _ := strings.Cut(also.Subject, "/")
-			views.Changed(w, id, also, false)
+			views.Changed(w, also.ID, also, false)
 		}
 	}
 }

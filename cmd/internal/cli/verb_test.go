@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
@@ -50,7 +52,7 @@ func fakeService(t *testing.T, done *[]string) (url string) {
 			_ = json.NewDecoder(r.Body).Decode(&why)
 			*done = append(*done, id+" "+why.Reason)
 		}
-		_ = json.NewEncoder(w).Encode(app.Changed{Subject: "thing/" + id, Version: 4, From: "red", State: "green", Row: "X1", DryRun: dry, Effects: []string{"it shines"}})
+		_ = json.NewEncoder(w).Encode(app.Changed{Target: target.Target{ID: id, Subject: "thing/" + id}, Version: 4, From: "red", State: "green", Row: "X1", DryRun: dry, Effects: []string{"it shines"}})
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -135,19 +137,23 @@ func TestWorseExitCode(t *testing.T) {
 func TestOperateForPrograms(t *testing.T) {
 	t.Parallel()
 	code, out, _, _ := operateFake(t, false, nil, "ok1", "refused1", "--dry-run", "-o", "json")
-	var got []struct {
-		ID, From, Status, Row string
-		DryRun                bool `json:"dry_run"`
-		Effects               []string
-		Error                 *struct{ Code, Message, Hint string }
+	var page struct {
+		Items []struct {
+			ID, From, Status, Row string
+			DryRun                bool `json:"dry_run"`
+			Effects               []string
+			Error                 *problem.Problem
+		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 3 || len(got) != 2 {
+	err := json.Unmarshal([]byte(out), &page)
+	got := page.Items
+	if err != nil || code != 3 || len(got) != 2 {
 		t.Fatalf("exit code %d, %v\n%s", code, err, out)
 	}
 	if g := got[0]; g.ID != "ok1" || g.From != "red" || g.Status != "green" || g.Row != "X1" || !g.DryRun || len(g.Effects) != 1 || g.Error != nil {
 		t.Errorf("%+v", g)
 	}
-	if g := got[1]; g.ID != "refused1" || g.Status != "" || g.Error == nil || g.Error.Code != "refused" || g.Error.Message != "fake refused1: not now" || g.Error.Hint == "" {
+	if g := got[1]; g.ID != "refused1" || g.Status != "" || g.Error == nil || g.Error.Code != "refused" || g.Error.Detail != "fake refused1: not now" || g.Error.Status != 409 || g.Error.Hint == "" {
 		t.Errorf("%+v", g)
 	}
 }
@@ -195,7 +201,7 @@ func TestOperatorsCommandLines(t *testing.T) {
   "items": [`, `"retries"`}},
 		{"profile show maps", 0, []string{"maps.yaml\n# this is what this process knows: it could not be asked whether something was set", "timeout: 1h0m0s\n"}},
 		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
-		{"profile show charts", 4, []string{`no profile is named "charts"; known are: maps`}},
+		{"profile show charts", 5, []string{`no profile is named "charts"; known are: maps; it could not be asked whether one was set: `}},
 		{"profile check", 0, []string{"the profiles are valid: maps"}},
 		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: title: ", "hint: deploy/profiles/reference.yaml"}},
 		{"profile check " + bad + "/none", 4, []string{"no such file or directory"}},

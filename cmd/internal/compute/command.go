@@ -3,9 +3,11 @@ package compute
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -17,17 +19,56 @@ const leaves = 2 * time.Second
 
 // command is a command that is run for an entry.
 type command struct {
-	text string // for sh, with {in} and {out}
-	dir  string
-	in   []string // the files of the inputs
-	out  string   // where the result is written
-	env  []string
+	text    string // for sh, with {in}, {out} and {outputs}
+	dir     string
+	in      []string // the files of the inputs
+	out     string   // where the result is written
+	outputs string   // the directory in which files are left
+	env     []string
+	memory  int64 // bytes of address space that each of its processes may have, 0 = any
+}
+
+// around is the command of sh around the command $1. Its end of a pipe, descriptor 3, is read
+// until the worker dies: then all that the command has started is killed. $2 is the limit of
+// memory in KiB, "" = none.
+const around = `(read -r _ <&3; kill -9 0) >/dev/null 2>&1 &
+exec 3<&-
+[ -z "$2" ] || ulimit -v "$2" || exit 126
+exec /bin/sh -c "$1"`
+
+// limit is the limit of memory as sh takes it.
+func (c command) limit() string {
+	if c.memory == 0 {
+		return ""
+	}
+	return strconv.FormatInt(max(1, c.memory>>10), 10)
 }
 
 // run is what a command has left.
 type run struct {
-	status int
-	lines  string // the last that it wrote, on both outputs
+	status int            // its exit status
+	signal syscall.Signal // that has killed it, 0 = none; then there is no status
+	lines  string         // the last that it wrote, on both outputs
+}
+
+// shellSignals is what a shell adds to the number of a signal that has killed what it ran, for
+// its own exit status.
+const shellSignals = 128
+
+// ended says how the command ended, with the limit of memory under which it ran, 0 = any: a
+// process that gets no memory decides itself how it ends.
+func (r run) ended(memory int64) string {
+	s := fmt.Sprintf("the command ended with exit status %d", r.status)
+	switch number := syscall.Signal(r.status - shellSignals); {
+	case r.signal != 0:
+		s = fmt.Sprintf("the command was killed by signal %d (%s)", r.signal, r.signal)
+	case number > 0 && number <= syscall.SIGSYS:
+		s += fmt.Sprintf(", as after signal %d (%s)", number, number)
+	}
+	if memory > 0 {
+		s += fmt.Sprintf(", under the limit of %.4g MiB of memory for each process", float64(memory)/(1<<20))
+	}
+	return s
 }
 
 // shell returns the command with the names of its files.
@@ -36,7 +77,7 @@ func (c command) shell() string {
 	for i, name := range c.in {
 		in[i] = quote(name)
 	}
-	return strings.NewReplacer("{in}", strings.Join(in, " "), "{out}", quote(c.out)).Replace(c.text)
+	return strings.NewReplacer("{in}", strings.Join(in, " "), "{outputs}", quote(c.outputs), "{out}", quote(c.out)).Replace(c.text)
 }
 
 // quote quotes a text for sh.
@@ -50,13 +91,19 @@ func execute(ctx context.Context, c command) (run, error) {
 		return run{}, err
 	}
 	defer from.Close()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", c.shell())
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.env, to, to
+	alive, living, err := os.Pipe() // living is closed with this process, however it ends
+	if err != nil {
+		_ = to.Close() // nothing was written
+		return run{}, err
+	}
+	defer living.Close()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", around, "sh", c.shell(), c.limit())
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = c.dir, c.env, to, to, []*os.File{alive}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Cancel = kill
 	err = cmd.Start()
-	_ = to.Close() // the command has its own
+	_, _ = to.Close(), alive.Close() // the command has its own
 	if err != nil {
 		return run{}, err
 	}
@@ -70,10 +117,14 @@ func execute(ctx context.Context, c command) (run, error) {
 	_ = kill() // what it has left behind
 	_ = from.SetReadDeadline(time.Now().Add(leaves))
 	<-read
+	left := run{lines: lines.String()}
 	if ended, exited := errors.AsType[*exec.ExitError](err); exited {
-		return run{ended.ExitCode(), lines.String()}, nil
+		left.status, err = ended.ExitCode(), nil
+		if how, is := ended.Sys().(syscall.WaitStatus); is && how.Signaled() {
+			left.signal = how.Signal()
+		}
 	}
-	return run{0, lines.String()}, err
+	return left, err
 }
 
 // tail keeps the end of what is written to it.

@@ -50,7 +50,12 @@ func newPlant(t *testing.T, exec string) *plant {
 	p.attempts = &attempt.Attempts{Files: storetest.NewFileHandler(memory.NewLog(p.clock)), Contents: p, Actor: domain.DaemonActor(Name),
 		Limits: func(context.Context, string) (domain.Limits, error) { return p.limits, nil }}
 	quiet := slog.New(slog.DiscardHandler)
-	p.w = &Worker{Handler: p.Handler, Inputs: urls{}, Records: p.kept, Attempts: p.attempts, Exec: exec, Timeout: time.Minute, Dir: t.TempDir(), Parallel: 1, Log: quiet}
+	work, err := store.OpenWork(t.TempDir(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = work.Close() })
+	p.w = &Worker{Outputs: work.Outputs(), OutputLimit: 100, Handler: p.Handler, Inputs: urls{}, Records: p.kept, Attempts: p.attempts, Exec: exec, Timeout: time.Minute, Dir: t.TempDir(), Parallel: 1, Log: quiet}
 	other := storetest.NewKit(t, p.server.Session())
 	p.leader = &Leader{Handler: other.Handler, Attempts: p.attempts, Retention: time.Hour, Log: quiet}
 	p.req = &Requester{Handler: other.Handler, Files: p.attempts.Files, Tables: p, Interval: time.Second, Log: quiet,
@@ -279,7 +284,7 @@ func TestFilesTakenOver(t *testing.T) {
 				}
 			}
 			p.server.Expire(p.session)
-			if err := p.leader.Orphans(t.Context()); err != nil {
+			if _, err := p.leader.Recover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			at, err := p.leader.Handler.Entries.LoadEntry(t.Context(), id)
@@ -309,7 +314,7 @@ func TestFileOfTwoWorkers(t *testing.T) {
 	id := p.asked(1)
 	late := p.attempts.Of(p.take(id).State)
 	p.server.Expire(p.session)
-	if err := p.leader.Orphans(t.Context()); err != nil {
+	if _, err := p.leader.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if end, err := late.Begin(t.Context()); end != nil || err != nil {

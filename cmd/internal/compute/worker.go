@@ -10,9 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +20,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/attempt"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -67,18 +66,24 @@ type Records interface {
 	KeepComputeResult(ctx context.Context, c record.ComputeResult) error
 }
 
-// Worker takes entries and runs a command for each. All its fields are required but Datasets.
+// Worker takes entries and runs a command for each. All its fields are required but Datasets,
+// Memory and Cache.
 type Worker struct {
 	Handler  *eventstore.Handler
 	Inputs   Inputs
 	Records  Records
 	Attempts *attempt.Attempts // at the files for which entries stand
+	Outputs  store.Outputs     // where outputs are kept
 	Datasets []string          // that it serves, none = all
-	Exec     string            // the command, with {in} and {out}
+	Exec     string            // the command, with {in}, {out} and {outputs}
 	Timeout  time.Duration     // of the command
-	Dir      string            // the directory of an entry is made here, and removed at its end
-	Parallel int               // how many entries at once
-	Log      *slog.Logger
+	// OutputLimit is how many bytes an output may have.
+	OutputLimit int64
+	Memory      int64  // bytes of address space of each process of the command, 0 = any
+	Cache       *Cache // what the command keeps, nil = nothing
+	Dir         string // the directory of an entry is made here, and removed at its end
+	Parallel    int    // how many entries at once
+	Log         *slog.Logger
 
 	mu     sync.Mutex
 	recent []entry.Group // of the last entries
@@ -132,9 +137,12 @@ func meta() eventstore.Meta {
 	return eventstore.Meta{Actor: domain.DaemonActor(Name)}
 }
 
-// knows reports whether a group is one of the last that the worker has worked on: its command
-// may have kept what they need.
+// knows reports whether a group is in the cache; without a cache, whether it is one of the last
+// that the worker has worked on: its command may have kept what they need.
 func (w *Worker) knows(g entry.Group) bool {
+	if w.Cache != nil {
+		return w.Cache.has(g)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Contains(w.recent, g)
@@ -149,16 +157,49 @@ func (w *Worker) remember(g entry.Group) {
 
 // work works on an entry, and on the file that it stands for, and returns what ends it.
 func (w *Worker) work(ctx context.Context, taken eventstore.Result[compute.Entry]) (compute.Command, error) {
+	if step := w.Attempts.StepOf(taken.State); step != nil {
+		end, err := w.insist(ctx, taken.Claim, step.Begin)
+		if err != nil || end != nil {
+			return end, err
+		}
+		working, stop := context.WithCancel(ctx)
+		var watch sync.WaitGroup
+		watch.Go(func() { w.watch(working, stop, step) })
+		cmd := w.do(working, taken, ofJob{step})
+		stop()
+		watch.Wait()
+		return step.End(context.WithoutCancel(ctx), cmd), nil
+	}
 	file := w.Attempts.Of(taken.State)
 	if file == nil {
-		return w.do(ctx, taken, nil), nil
+		return w.do(ctx, taken, addresses{w, taken.State.Request.Inputs}), nil
 	}
 	end, err := w.insist(ctx, taken.Claim, file.Begin)
 	if err != nil || end != nil {
 		return end, err
 	}
-	cmd := w.do(ctx, taken, file)
+	cmd := w.do(ctx, taken, single{file})
 	return w.insist(ctx, taken.Claim, func(ctx context.Context) (compute.Command, error) { return file.End(ctx, cmd) })
+}
+
+// jobEvery is how often a worker looks whether a job still waits for what it works on.
+const jobEvery = 2 * time.Second
+
+// watch calls stop when no job waits for a step any more, and returns when ctx has ended.
+func (w *Worker) watch(ctx context.Context, stop func(), step *attempt.Step) {
+	look := time.NewTicker(jobEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+		if end, err := step.Over(ctx); err == nil && end != nil {
+			w.Log.Info("no job waits for a step any more: it is not worked on", "job", step.Job, "step", step.Name)
+			stop()
+		}
+	}
 }
 
 // insist writes a step of a file until it is written or the claim of its entry is lost; a
@@ -184,9 +225,8 @@ func (w *Worker) insist(ctx context.Context, c *eventstore.Claim, step func(ctx 
 	}
 }
 
-// do works on an entry and returns what ends it. file is the attempt at the file that it
-// stands for, nil = it has URLs.
-func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry], file *attempt.Attempt) compute.Command {
+// do works on an entry with its inputs, and returns what ends it.
+func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry], of source) compute.Command {
 	e := taken.State
 	again := func(class domain.Class, code domain.Code, uncounted bool, format string, args ...any) compute.Command {
 		return compute.Return{Uncounted: uncounted, Reason: domain.Reason{Class: class, Code: code, Message: text.Line(fmt.Sprintf(format, args...)), Attempt: e.Attempt, Worker: e.Worker}}
@@ -207,7 +247,7 @@ func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry],
 		return again(domain.ClassSystem, CodeNotKept, true, "the worker cannot make a directory")
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left of it stands in no way
-	inputs, err := w.inputs(claimed, dir, e, file)
+	inputs, err := of.inputs(claimed, dir)
 	if err == nil {
 		err = w.Handler.Entries.RunEntry(claimed, taken.Claim, taken.Loaded)
 	}
@@ -221,106 +261,71 @@ func (w *Worker) do(ctx context.Context, taken eventstore.Result[compute.Entry],
 		why.Attempt, why.Worker = e.Attempt, e.Worker
 		return compute.Return{Reason: why}
 	case errors.As(err, &damaged):
-		return again(domain.ClassContent, damaged.Code, false, "%v", damaged)
+		class := domain.ClassContent
+		if _, is := of.(ofJob); is {
+			class = domain.ClassSystem // no depositor can do anything about it
+		}
+		return again(class, damaged.Code, false, "%v", damaged)
 	case err != nil:
 		wait(ctx)
 		return again(domain.ClassSystem, CodeNotKept, true, "the inputs could not be kept")
 	}
-	out := filepath.Join(dir, "out")
+	out, outputs := filepath.Join(dir, "out"), filepath.Join(dir, "outputs")
+	if err := os.Mkdir(outputs, 0o700); err != nil {
+		wait(ctx)
+		return again(domain.ClassSystem, CodeNotKept, true, "the worker cannot make a directory")
+	}
+	env, done, err := w.environment(e)
+	if err != nil {
+		wait(ctx)
+		return again(domain.ClassSystem, CodeNotKept, true, "the worker cannot make a directory in its cache")
+	}
+	env = append(env, "ACCESSION_OUTPUTS="+outputs)
 	timed, cancel := context.WithTimeout(claimed, w.Timeout)
 	defer cancel()
-	ran, err := execute(timed, command{text: w.Exec, dir: dir, in: inputs, out: out, env: environment(e)})
-	last := lastLine(ran.lines)
+	ran, err := execute(timed, command{text: w.Exec, dir: dir, in: inputs, out: out, outputs: outputs, env: env, memory: w.Memory})
+	done()
+	// its returns why an attempt ends in which the command had its part, with what it wrote last.
+	its := func(class domain.Class, code domain.Code, format string, args ...any) domain.Reason {
+		return domain.Reason{Class: class, Code: code, Message: compute.WithLastLines(fmt.Sprintf(format, args...), ran.lines), Attempt: e.Attempt, Worker: e.Worker}
+	}
+	how := ran.ended(w.Memory)
 	switch {
 	case claimed.Err() != nil:
 		return again(domain.ClassWait, CodeStopped, true, "the worker was stopped")
 	case timed.Err() != nil:
-		return again(domain.ClassTimeout, CodeTimeout, false, "the command took longer than %s%s", w.Timeout, last)
+		return compute.Return{Reason: its(domain.ClassTimeout, CodeTimeout, "the command took longer than %s, and was killed", w.Timeout)}
 	case err != nil:
-		return again(domain.ClassSystem, CodeExitStatus, false, "the command did not run: %v", err)
+		return compute.Return{Reason: its(domain.ClassSystem, CodeExitStatus, "the command did not run: %v", err)}
 	case ran.status == never:
-		c := again(domain.ClassContent, CodeExitStatus, false, "the command ended with exit status %d%s", ran.status, last)
-		return compute.Fail{Reason: c.(compute.Return).Reason}
+		return compute.Fail{Reason: its(domain.ClassContent, CodeExitStatus, "%s", how)}
 	case ran.status != 0:
-		return again(domain.ClassContent, CodeExitStatus, false, "the command ended with exit status %d%s", ran.status, last)
+		return compute.Return{Reason: its(domain.ClassContent, CodeExitStatus, "%s", how)}
 	}
 	result, size, digest, err := readResult(out)
 	if err != nil {
-		return again(domain.ClassContent, CodeResultInvalid, false, "%v", err)
+		return compute.Return{Reason: its(domain.ClassContent, CodeResultInvalid, "%s, but %v", how, err)}
 	}
-	kept := record.ComputeResult{Entry: e.ID, SHA256: digest, Key: e.Work.Key, Result: result, ExitStatus: ran.status, LastLines: text.Lines(ran.lines), Worker: e.Worker, Attempt: e.Attempt}
+	left, err := w.outputs(claimed, e, outputs)
+	var unfit badOutput
+	switch {
+	case claimed.Err() != nil:
+		return again(domain.ClassWait, CodeStopped, true, "the worker was stopped")
+	case errors.As(err, &unfit):
+		return compute.Return{Reason: its(domain.ClassContent, CodeResultInvalid, "%s, but %v", how, unfit)}
+	case err != nil:
+		w.Log.Warn("outputs cannot be kept: their entry is worked on again", "entry", e.ID, "error", err)
+		wait(ctx)
+		return again(domain.ClassSystem, CodeNotKept, true, "the outputs could not be kept")
+	}
+	kept := record.ComputeResult{Entry: e.ID, SHA256: digest, Key: e.Work.Key, Result: result, ExitStatus: ran.status, LastLines: text.Lines(ran.lines), Worker: e.Worker, Attempt: e.Attempt,
+		Claim: e.Version, Outputs: left}
 	if err := w.Records.KeepComputeResult(claimed, kept); err != nil {
 		w.Log.Warn("a result cannot be kept: its entry is worked on again", "entry", e.ID, "error", err)
 		wait(ctx)
 		return again(domain.ClassSystem, CodeNotKept, true, "the result could not be kept")
 	}
 	return compute.Complete{Result: entry.Result{ExitStatus: ran.status, SHA256: digest, Size: size}}
-}
-
-// lastLine returns the last line of a text after a colon, "" = it has none.
-func lastLine(lines string) string {
-	lines = strings.TrimSpace(lines)
-	if i := strings.LastIndexByte(lines, '\n'); i >= 0 {
-		lines = lines[i+1:]
-	}
-	if lines == "" {
-		return ""
-	}
-	const most = 500
-	if len(lines) > most {
-		lines = strings.ToValidUTF8(lines[:most], "")
-	}
-	return ": " + text.Line(lines)
-}
-
-// inputs makes files of the inputs of an entry, in their order.
-func (w *Worker) inputs(ctx context.Context, dir string, e compute.Entry, file *attempt.Attempt) ([]string, error) {
-	if file == nil {
-		return w.fetch(ctx, dir, e.Request.Inputs)
-	}
-	name := filepath.Join(dir, "001-"+fileName(file.File().Spec.Path))
-	return []string{name}, file.Copy(ctx, name)
-}
-
-// fetch fetches the inputs into files, in their order.
-func (w *Worker) fetch(ctx context.Context, dir string, urls []string) (files []string, err error) {
-	for i, from := range urls {
-		name := filepath.Join(dir, fmt.Sprintf("%03d-%s", i+1, fileName(from)))
-		if err := w.fetchOne(ctx, from, name); err != nil {
-			return nil, err
-		}
-		files = append(files, name)
-	}
-	return files, nil
-}
-
-func (w *Worker) fetchOne(ctx context.Context, from, name string) (err error) {
-	body, _, err := w.Inputs.Get(ctx, from, fetch.GetOptions{})
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, body)
-	return errors.Join(err, f.Close())
-}
-
-// fileName returns the last part of the path of a URL as a plain name.
-func fileName(from string) string {
-	name := "input"
-	if u, err := url.Parse(from); err == nil {
-		name = path.Base(u.Path)
-	}
-	name = strings.Map(func(r rune) rune {
-		if r > ' ' && r < 0x7f && !strings.ContainsRune(`/\'"$&;|<>*?()[]{}`+"`", r) {
-			return r
-		}
-		return '_'
-	}, name)
-	return name[max(0, len(name)-100):]
 }
 
 // readResult reads what a command has written: JSON, or a text, which is kept as a string.
@@ -364,6 +369,23 @@ func environment(e compute.Entry) []string {
 		}
 	}
 	return env
+}
+
+// environment returns what a command knows, and what to call when it has ended.
+func (w *Worker) environment(e compute.Entry) (env []string, done func(), err error) {
+	env = environment(e)
+	if w.Cache == nil {
+		return env, func() {}, nil
+	}
+	dir, end, err := w.Cache.use(e.Work.Of())
+	if err != nil {
+		return nil, nil, err
+	}
+	return append(env, "ACCESSION_CACHE="+dir), func() {
+		if err := end(); err != nil {
+			w.Log.Warn("the cache cannot be measured or trimmed: it may become too large", "dir", w.Cache.dir, "error", err)
+		}
+	}, nil
 }
 
 // plain returns a text as the value of a variable.

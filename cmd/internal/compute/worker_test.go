@@ -18,6 +18,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -58,13 +59,19 @@ type bench struct {
 	*storetest.Kit
 	w    *Worker
 	kept *kept
+	work *store.Work
 }
 
 func newBench(t *testing.T, exec string) *bench {
 	t.Helper()
 	kit := storetest.NewKit(t, memory.New(memory.Options{}).Session())
-	b := &bench{Kit: kit, kept: &kept{of: map[compute.ID]record.ComputeResult{}}}
-	b.w = &Worker{Handler: kit.Handler, Inputs: urls{"http://files.test/a": "one two\n"}, Records: b.kept, Exec: exec, Timeout: time.Minute, Dir: t.TempDir(), Parallel: 1, Log: slog.New(slog.DiscardHandler)}
+	work, err := store.OpenWork(t.TempDir(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = work.Close() })
+	b := &bench{Kit: kit, kept: &kept{of: map[compute.ID]record.ComputeResult{}}, work: work}
+	b.w = &Worker{Outputs: work.Outputs(), OutputLimit: 100, Handler: kit.Handler, Inputs: urls{"http://files.test/a": "one two\n"}, Records: b.kept, Exec: exec, Timeout: time.Minute, Dir: t.TempDir(), Parallel: 1, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 
@@ -96,10 +103,12 @@ func TestWorkerEndsEntries(t *testing.T) {
 		"JSON":            {exec: `printf '{"words": %d}' $(wc -w < {in}) > {out}`, state: entry.Successful, says: `{"words": 2}`, counts: 1},
 		"text":            {exec: `cat {in} > {out}`, state: entry.Successful, says: `"one two\n"`, counts: 1},
 		"environment":     {exec: `echo "$ACCESSION_ENTRY $ACCESSION_DATASET:$ACCESSION_GROUP $ACCESSION_KEY $ACCESSION_ATTEMPT" > {out}`, state: entry.Successful, says: `"eid0000000001 environment:g environment 1\n"`, counts: 1},
-		"again":           {exec: `echo begun; echo "no time axis" >&2; exit 3`, state: entry.Pending, code: CodeExitStatus, says: "exit status 3: no time axis", counts: 1},
-		"never":           {exec: `exit 65`, state: entry.Failed, code: CodeExitStatus, says: "exit status 65", counts: 1},
-		"killed":          {exec: `kill -9 $$`, state: entry.Pending, code: CodeExitStatus, says: "exit status -1", counts: 1},
-		"no result":       {exec: `true`, state: entry.Pending, code: CodeResultInvalid, says: "no result", counts: 1},
+		"again":           {exec: `echo begun; echo "no time axis" >&2; exit 3`, state: entry.Pending, code: CodeExitStatus, says: "exit status 3: begun / no time axis", counts: 1},
+		"never":           {exec: `echo no data; exit 65`, state: entry.Failed, code: CodeExitStatus, says: "exit status 65: no data", counts: 1},
+		"killed":          {exec: `echo begun; kill -9 $$`, state: entry.Pending, code: CodeExitStatus, says: "was killed by signal 9 (killed): begun", counts: 1},
+		"its part killed": {exec: `echo begun; sh -c 'kill -9 $$'; exit $?`, state: entry.Pending, code: CodeExitStatus, says: "exit status 137, as after signal 9 (killed): begun", counts: 1},
+		"no text":         {exec: `printf 'a\000\033[1mb\r\377c\n'; exit 3`, state: entry.Pending, code: CodeExitStatus, says: "exit status 3: a\ufffd\ufffd[1mb / \ufffdc", counts: 1},
+		"no result":       {exec: `echo done`, state: entry.Pending, code: CodeResultInvalid, says: "exit status 0, but the command has written no result to {out}: done", counts: 1},
 		"large result":    {exec: `head -c 65537 /dev/zero > {out}`, state: entry.Pending, code: CodeResultInvalid, says: "more than 65536 bytes", counts: 1},
 		"no character":    {exec: `printf '"\\u0000"' > {out}`, state: entry.Pending, code: CodeResultInvalid, says: "U+0000", counts: 1},
 		"nothing is kept": {exec: `echo 1 > {out}`, state: entry.Pending, code: CodeNotKept, says: "could not be kept", full: true, counts: 0},
@@ -130,7 +139,7 @@ func TestWorkerEndsEntries(t *testing.T) {
 func TestCommandsAreKilledWithAllTheyStarted(t *testing.T) {
 	t.Parallel()
 	for name, exec := range map[string]string{
-		"too long": `sleep 1000 & echo $! > %s; wait`,
+		"too long": `sleep 1000 & echo $! > %s; echo begun; echo still there >&2; wait`,
 		"ended":    `sleep 1000 & echo $! > %s; echo 1 > {out}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,6 +150,8 @@ func TestCommandsAreKilledWithAllTheyStarted(t *testing.T) {
 			e := b.once("d")
 			if late := name == "too long"; late != (e.Reason != nil && e.Reason.Code == CodeTimeout && e.Reason.Class == domain.ClassTimeout) || late == (e.State == entry.Successful) {
 				t.Errorf("%s because of %+v", e.State, e.Reason)
+			} else if late && e.Reason.Message != "the command took longer than 500ms, and was killed: begun / still there" {
+				t.Errorf("the reason is %q", e.Reason.Message)
 			}
 			text, err := os.ReadFile(pidFile)
 			if err != nil {
@@ -157,6 +168,19 @@ func TestCommandsAreKilledWithAllTheyStarted(t *testing.T) {
 			}
 			t.Errorf("process %d lives on", pid)
 		})
+	}
+}
+
+// A process that asks for more memory than it may have gets an error, and the attempt counts.
+func TestMemoryOfCommands(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `dd if=/dev/zero of=/dev/null bs=256M count=1 && echo 1 > {out}`)
+	if e := b.once("free"); e.State != entry.Successful {
+		t.Errorf("without a limit: %+v because of %+v", e, e.Reason)
+	}
+	b.w.Memory = 64 << 20
+	if e := b.once("limited"); e.State != entry.Pending || e.Attempt != 1 || e.Reason.Code != CodeExitStatus || !strings.Contains(e.Reason.Message, "exit status 1, under the limit of 64 MiB of memory for each process: dd: memory exhausted") {
+		t.Errorf("with a limit: %+v because of %+v", e, e.Reason)
 	}
 }
 
@@ -230,14 +254,14 @@ func TestLeader(t *testing.T) {
 		if _, err := dying.Handler.TakeEntry(t.Context(), compute.Wants{}, meta()); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Orphans(t.Context()); err != nil { // its worker lives
+		if _, err := l.Recover(t.Context()); err != nil { // its worker lives
 			t.Fatal(err)
 		}
 		if at, _ := k.Store.LoadEntry(t.Context(), id); !at.State.Owned() || at.State.Attempt != n+1 {
 			t.Fatalf("taken for the %d. time it is %+v", n+1, at.State)
 		}
 		server.Expire(worker)
-		if err := l.Orphans(t.Context()); err != nil {
+		if _, err := l.Recover(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

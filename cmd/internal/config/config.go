@@ -37,7 +37,7 @@ type Config struct {
 
 	// Postgres is a postgres:// URL.
 	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true" form:"postgres"`
-	// PostgresConns is the most connections of one process, beside four that it holds for
+	// PostgresConns is the most connections of one process, beside five that it holds for
 	// locks and to listen: 4 to 1000.
 	PostgresConns int `key:"postgres_conns" default:"16" min:"4" max:"1000"`
 
@@ -51,11 +51,36 @@ type Config struct {
 	// ProfilesDir is the directory of the profiles, one *.yaml for each collection.
 	// Default DATA_DIR/profiles.
 	ProfilesDir string `key:"profiles_dir" form:"directory"`
-	// MailDir is the drop directory for mails. Default DATA_DIR/mail.
+	// MailDir is the drop directory for mails, from which a mail system takes them. It is
+	// used while smtp_server is not set. Default DATA_DIR/mail.
 	MailDir string `key:"mail_dir" form:"directory"`
 	// MailFrom is the address from which the reports of queries are mailed; without it none
 	// are. The mails of deposits have that of their profile.
 	MailFrom string `key:"mail_from" form:"address"`
+	// SMTPServer is host:port of the mail server that takes the mails. They are kept in
+	// PostgreSQL until it has. Without it mails are put into mail_dir.
+	SMTPServer string `key:"smtp_server" form:"server"`
+	// SMTPTLS is how the connection is encrypted: starttls (after a greeting, as on port
+	// 587; a server that does not offer it gets nothing), tls (from the first byte, as on
+	// port 465), or none.
+	SMTPTLS string `key:"smtp_tls" default:"starttls" form:"mail TLS"`
+	// SMTPUser and smtp_password sign in at the mail server; without TLS to one on this
+	// machine only. Without them there is no authentication.
+	SMTPUser string `key:"smtp_user"`
+	// SMTPPassword is the password of smtp_user.
+	SMTPPassword string `key:"smtp_password" secret:"true"`
+	// SMTPCA is a file in PEM form with the certificates of the issuers that the mail server
+	// may have, in place of those that the system trusts.
+	SMTPCA string `key:"smtp_ca" form:"directory"`
+	// SMTPTimeout is how long giving one mail to the mail server may take: 100ms to 30m.
+	SMTPTimeout time.Duration `key:"smtp_timeout" default:"2m" min:"100ms" max:"30m"`
+	// SMTPRetryDelay is the first pause before a mail is tried again, doubled after each
+	// further attempt: 10ms to 1h.
+	SMTPRetryDelay time.Duration `key:"smtp_retry_delay" default:"1m" min:"10ms" max:"1h"`
+	// SMTPRetryMaxDelay is the longest such pause: 10ms to 24h.
+	SMTPRetryMaxDelay time.Duration `key:"smtp_retry_max_delay" default:"1h" min:"10ms" max:"24h"`
+	// SMTPGiveUp is how long a mail is tried before it counts as failed: 1s to 8760h.
+	SMTPGiveUp time.Duration `key:"smtp_give_up" default:"120h" min:"1s" max:"8760h"`
 	// DropDir is the drop folder, shared by all processes of an installation, in which
 	// `accession submit --drop` accepts files. Default DATA_DIR/drop.
 	DropDir string `key:"drop_dir" form:"directory"`
@@ -117,6 +142,23 @@ type Config struct {
 	FetchHeadTimeout time.Duration `key:"fetch_head_timeout" default:"10s" min:"10ms" max:"5m"`
 	// FetchCallbackTimeout is how long one callback may take: 10ms to 1h.
 	FetchCallbackTimeout time.Duration `key:"fetch_callback_timeout" default:"30s" min:"10ms" max:"1h"`
+	// CallbackSecrets sign callbacks: on each line the name of a profile, a colon, and 1 to 4
+	// secrets, whsec_ and 24 to 64 random bytes in base64. Without one callbacks are not signed.
+	CallbackSecrets string `key:"callback_secrets" secret:"true"`
+	// MinterCredentials are accounts at the services that make the identifiers of profiles known
+	// (EZID, DataCite): on each line the name of a profile, a colon, the user name, a colon, the
+	// password. Colons and spaces of a password count.
+	MinterCredentials string `key:"minter_credentials" secret:"true"`
+	// S3Endpoint is the URL of the service that has the objects of s3:// URLs; without it AWS
+	// has them. A profile opens their buckets (fetch.allow).
+	S3Endpoint string `key:"s3_endpoint" form:"service"`
+	// S3Region is the region of the buckets: 1 to 64 of a–z, 0–9 and -.
+	S3Region string `key:"s3_region" default:"us-east-1" form:"region"`
+	// S3AccessKey and s3_secret_key sign the requests for such objects. Without them the
+	// requests are not signed, as public buckets allow.
+	S3AccessKey string `key:"s3_access_key" form:"access key"`
+	// S3SecretKey is the secret of s3_access_key.
+	S3SecretKey string `key:"s3_secret_key" secret:"true"`
 	// StepTimeout is how long one claim of a job begins requests to depositors' servers:
 	// 10ms to 24h. Then the worker is free for others, and the job goes on later.
 	StepTimeout time.Duration `key:"step_timeout" default:"5m" min:"10ms" max:"24h"`

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/webhook"
 )
 
 // EnvPrefix begins the variables that are settings.
@@ -131,7 +134,29 @@ func (r *Resolved) crossCheck() (faults Faults) {
 		faults = append(faults, Fault{"outbox_full", r.origins["outbox_full"],
 			fmt.Sprintf("%d is not between outbox_warn, %d, and outbox_stop, %d", r.OutboxFull, r.OutboxWarn, r.OutboxStop), "make each larger than the one before"})
 	}
+	if _, err := webhook.ParseSecrets(r.CallbackSecrets); err != nil {
+		faults = append(faults, Fault{"callback_secrets", r.origins["callback_secrets"], strings.ReplaceAll(err.Error(), "\n", "; "), "docs/callbacks.md shows the form"})
+	}
+	if _, err := parseAccounts(r.MinterCredentials); err != nil {
+		faults = append(faults, Fault{"minter_credentials", r.origins["minter_credentials"], strings.ReplaceAll(err.Error(), "\n", "; "), "docs/identifiers.md shows the form"})
+	}
+	if (r.S3AccessKey == "") != (r.S3SecretKey == "") {
+		faults = append(faults, Fault{"s3_secret_key", cmp.Or(r.origins["s3_secret_key"], r.origins["s3_access_key"]), "s3_access_key and s3_secret_key belong together", "set both or neither"})
+	}
+	if (r.SMTPUser == "") != (r.SMTPPassword == "") {
+		faults = append(faults, Fault{"smtp_password", cmp.Or(r.origins["smtp_password"], r.origins["smtp_user"]), "smtp_user and smtp_password belong together", "set both or neither"})
+	}
+	if r.SMTPUser != "" && r.SMTPTLS == "none" && !loopback(r.SMTPServer) {
+		faults = append(faults, Fault{"smtp_tls", r.origins["smtp_tls"], "a password would be sent in the clear", "choose starttls or tls"})
+	}
 	return faults
+}
+
+// loopback reports whether host:port is on this machine.
+func loopback(server string) bool {
+	host, _ := hostPort(server)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // unknown returns a fault for each key without a setting.
@@ -196,4 +221,10 @@ func Lookup(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// SecretsOfCallbacks returns the secrets of profiles that sign callbacks.
+func (c Config) SecretsOfCallbacks() map[string][]webhook.Secret {
+	all, _ := webhook.ParseSecrets(c.CallbackSecrets) // Load has checked them
+	return all
 }

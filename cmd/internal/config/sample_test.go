@@ -37,7 +37,7 @@ func TestSample(t *testing.T) {
 func TestSampleHasTheDefaults(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "accession.yaml")
-	text := regexp.MustCompile(`(?m)^#([a-z_]+: \S.*)$`).ReplaceAllString(sample(t), "$1")
+	text := regexp.MustCompile(`(?m)^#([a-z0-9_]+: \S.*)$`).ReplaceAllString(sample(t), "$1")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -40,9 +40,11 @@ var forms = map[string]form{
 		u, err := url.Parse(s)
 		return isURL("nats", "tls")(s) && err == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 	}},
-	"postgres":  {"a postgres URL", "write postgres://host:port/database, with / # @ : ? in a password as %2F %23 %40 %3A %3F", isURL("postgres", "postgresql")},
-	"address":   {"a mail address", "write user@host without a name", matches(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$`)},
-	"directory": {"an absolute path", "write an absolute path", filepath.IsAbs},
+	"postgres":   {"a postgres URL", "write postgres://host:port/database, with / # @ : ? in a password as %2F %23 %40 %3A %3F", isURL("postgres", "postgresql")},
+	"address":    {"a mail address", "write user@host without a name", matches(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$`)},
+	"region":     {"the name of a region", "use 1 to 64 of a–z, 0–9 and -", matches(`^[a-z0-9-]{1,64}$`)},
+	"access key": {"an access key", "write it as the service shows it: 1 to 128 letters, digits, _ and -", matches(`^[A-Za-z0-9_-]{1,128}$`)},
+	"directory":  {"an absolute path", "write an absolute path", filepath.IsAbs},
 	"networks": {"a list of networks", "write for example 10.0.0.0/8, several separated by commas", func(s string) bool {
 		_, err := Networks(s)
 		return err == nil
@@ -54,6 +56,7 @@ var forms = map[string]form{
 	"store":      {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
 	"server":     {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
 	"listener":   {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},
+	"mail TLS":   oneOf("starttls", "tls", "none"),
 	"log format": oneOf("auto", "json", "text"),
 	"log level":  oneOf("debug", "info", "warn", "error"),
 }

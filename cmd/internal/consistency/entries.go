@@ -71,6 +71,9 @@ func (c *checker) entry(ctx context.Context, known compute.Entry) (comparison[co
 	case !v.want.Owned():
 		l.Alive = l.Alive && !l.Lease // what a worker without a session has is the lease alone
 		v.findings = append(v.findings, finding(EntryClaimOrphan, a.String(), l.Node, absent, "the claim of "+l.Holder))
+	case l.Lease && l.Holder != v.want.Worker:
+		l.Alive = false
+		v.findings = append(v.findings, finding(EntryClaimWrong, a.String(), l.Node, "the claim of "+v.want.Worker, "the lease of "+l.Holder))
 	case !l.Alive:
 		v.findings = append(v.findings, finding(EntryClaimWrong, a.String(), l.Node, "a lease, or a live worker", "the claim of "+l.Holder))
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/mint/service"
 	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain/webhook"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 )
@@ -72,6 +74,10 @@ type Config struct {
 	// SubmitterPermits is how many steps of all processes may work for one submitter at
 	// once, default 64.
 	SubmitterPermits int
+	// CallbackSecrets sign the callbacks of profiles, by their names.
+	CallbackSecrets map[string][]webhook.Secret
+	// MinterCredentials are for the services of profiles' identifiers, by the profiles' names.
+	MinterCredentials map[string]service.Credentials
 	// HandOver lets a worker keep a job for its next state, without another claim, if
 	// no job there comes before it and a worker of that state is free.
 	HandOver bool

@@ -94,7 +94,7 @@ func (d *download) missing(i int) bool {
 // lost reports whether the log says that the file was fetched, but this claim does not
 // have it.
 func (d *download) lost(i int) bool {
-	return !d.leftOut(i) && isFetched(d.state[i].State) && !d.got[i]
+	return !d.leftOut(i) && payload.Fetched(d.state[i].State) && !d.got[i]
 }
 
 // todo lists those of some files that this claim has not tried.
@@ -164,7 +164,7 @@ func (d *download) round(ctx context.Context, todo []int) error {
 func (d *download) chunk(ctx context.Context, todo []int) error {
 	var starts, ends []fileCommand
 	for _, i := range todo {
-		if f := d.state[i]; !isFetched(f.State) {
+		if f := d.state[i]; !payload.Fetched(f.State) {
 			starts = append(starts, fileCommand{i, domain.StartDownload{Worker: d.task.Claim.Worker, Limits: d.limits(f, f.DownloadAttempts)}})
 		}
 	}
@@ -173,7 +173,7 @@ func (d *download) chunk(ctx context.Context, todo []int) error {
 	}
 	had := make([]partial, 0, len(todo))
 	for _, i := range todo {
-		if f := d.state[i]; !d.mine(f) && !isFetched(f.State) {
+		if f := d.state[i]; !d.mine(f) && !payload.Fetched(f.State) {
 			continue // another process moved it
 		}
 		if len(had) > 0 && d.over() {
@@ -274,34 +274,8 @@ func (d *download) one(ctx context.Context, i int) partial {
 		}
 	}
 	return d.put(i, func(w io.Writer) error {
-		w = &reserved{Writer: w, left: d.cfg.SpaceReserve / 2, work: d.work}
-		return d.Get(ctx, d.task.Profile, d.files[i], w, payload.Limits{Bytes: int64(d.task.Profile.Limits.MaxFileBytes), Promised: d.state[i].Spec.Size})
+		return d.Get(ctx, d.task.Profile, d.files[i], d.work.Reserved(w, d.cfg.SpaceReserve/2), payload.Limits{Bytes: int64(d.task.Profile.Limits.MaxFileBytes), Promised: d.state[i].Spec.Size})
 	})
-}
-
-// reserved ends a transfer with store.CodeDiskFull when less than a part of the reserve is
-// free: a server may send more than was promised for its files, and other programs write
-// to the disk too. The rest of the reserve is for what the file system adds to the size of
-// files.
-type reserved struct {
-	io.Writer
-	work *store.Work
-	left int64 // bytes that stay free
-	due  int64 // bytes until the next check
-}
-
-// reservedEvery is how many bytes of a file are written between two checks.
-const reservedEvery = 4 << 20
-
-// Write implements io.Writer.
-func (r *reserved) Write(p []byte) (int, error) {
-	if r.due -= int64(len(p)); r.due < 0 {
-		if err := r.work.Room(r.left); err != nil {
-			return 0, err
-		}
-		r.due = reservedEvery
-	}
-	return r.Writer.Write(p)
 }
 
 // copy copies the file that was found.

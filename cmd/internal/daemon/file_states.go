@@ -10,7 +10,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
-	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
@@ -48,22 +47,11 @@ func movedError(name string, state domain.FileState) error {
 	return &logError{fmt.Errorf("%s is %s: another process moved it", name, state)}
 }
 
-// specOf describes a file of a job. The job and its name identify it.
-func specOf(j domain.Job, p Profile, f payload.File) domain.FileSpec {
-	spec := domain.FileSpec{Collection: p.Collection, Profile: p.Name, Host: fetch.Host(f.URL),
-		Source: string(j.ID), Path: f.Name, BatchID: j.Configuration.BatchID, JobID: j.ID,
-		URL: fetch.Redact(f.URL), Size: max(f.Size, 0), Modified: f.Modified, DigestAlgorithm: string(f.Algorithm), DigestValue: f.Digest}
-	if len(spec.URL) > domain.MaxFileText {
-		spec.URL = "" // the manifest has it
-	}
-	return spec
-}
-
 // discover writes that the files exist (F1). Those that are known stay as they are.
 func (s *steps) discover(ctx context.Context, t *JobTask, files []payload.File) error {
 	found := make([]domain.DiscoverFile, len(files))
 	for i, f := range files {
-		found[i] = domain.DiscoverFile{Spec: specOf(t.Job, t.Profile, f)}
+		found[i] = domain.DiscoverFile{Spec: f.Spec(t.Job, t.Profile)}
 	}
 	fresh := 0
 	var refused error
@@ -213,7 +201,7 @@ func (fs *fileStates) end(ctx context.Context, cmds []fileCommand) error {
 			return err
 		}
 		fs.task.Log.Warn("the log does not take the events of files; trying again", "error", err)
-		pause(ctx, fs.cfg.pauses().Ours(n))
+		pause(ctx, fs.cfg.pauses().Ours(n, 0))
 	}
 }
 

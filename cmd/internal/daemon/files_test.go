@@ -20,12 +20,10 @@ func TestFileStates(t *testing.T) {
 	t.Parallel()
 	const whole = "F1 F2 F4 F10 F11 F12"
 	for kind, files := range map[domain.SubmissionType][]string{
-		domain.TypeFile:                   {"a.txt"},
-		domain.TypeContainer:              {"a.txt"},
-		domain.TypeObjectManifest:         {"a.txt", "data/b.txt", "empty"},
-		domain.TypeBatchManifest:          {"a.txt", "data/b.txt", "empty"},
-		domain.TypeFileBatchManifest:      {"a.txt"},
-		domain.TypeContainerBatchManifest: {"a.txt"},
+		domain.TypeFile:              {"a.txt"},
+		domain.TypeObjectManifest:    {"a.txt", "data/b.txt", "empty"},
+		domain.TypeBatchManifest:     {"a.txt", "data/b.txt", "empty"},
+		domain.TypeFileBatchManifest: {"a.txt"},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
@@ -33,8 +31,7 @@ func TestFileStates(t *testing.T) {
 			w.web.objectManifest("/o.checkm", map[string]string{"a.txt": "a", "data/b.txt": "bb", "empty": ""})
 			w.web.serve("/"+string(domain.TypeBatchManifest), manifestOf("mrt-batch-manifest", w.web.URL+"/o.checkm"))
 			w.web.serve("/"+string(domain.TypeFileBatchManifest), manifestOf("mrt-single-file-batch-manifest", w.web.URL+"/a.txt"))
-			w.web.serve("/"+string(domain.TypeContainerBatchManifest), manifestOf("mrt-container-batch-manifest", w.web.URL+"/a.txt"))
-			path := map[domain.SubmissionType]string{domain.TypeFile: "/a.txt", domain.TypeContainer: "/a.txt", domain.TypeObjectManifest: "/o.checkm"}[kind]
+			path := map[domain.SubmissionType]string{domain.TypeFile: "/a.txt", domain.TypeObjectManifest: "/o.checkm"}[kind]
 			if path == "" {
 				path = "/" + string(kind)
 			}

@@ -31,7 +31,7 @@ type batchGate struct{ *limits.Admission }
 
 // Enter implements eventstore.Gate.
 func (g batchGate) Enter(ctx context.Context, b domain.Batch) (full string) {
-	return g.Take(ctx, b.Submission.Submitter, known(fetch.Host(b.Submission.PayloadURL))...)
+	return g.Take(ctx, b.Submission.Submitter, limits.Known(fetch.Host(b.Submission.PayloadURL))...)
 }
 
 // admission returns the admission of one worker of a daemon, nil = its workers are not shared.
@@ -57,29 +57,9 @@ func (r *Runner) batchGate(admission *limits.Admission) eventstore.Gate[domain.B
 	return batchGate{admission}
 }
 
-// servers names what a daemon waits for while it works on a job, as far as that is known
-// without reading the job's manifest. An object store of a profile's own may hang like a
-// depositor's server; the installation's is everybody's.
 func (r *Runner) servers(d Daemon, j domain.Job) []string {
 	p, err := r.cfg.Profiles.Get(j.Configuration.ProfileName)
-	switch {
-	case d.Job == domain.JobNotify && err == nil:
-		return known(fetch.Host(p.Callback.URL))
-	case (d.Job == domain.JobProcessing || d.Job == domain.JobRecording) && err == nil && r.steps.OwnStore(p):
-		return []string{"the object store of profile " + p.Name}
-	case d.Job == domain.JobNotify, d.Job == domain.JobProcessing, d.Job == domain.JobRecording:
-		return nil
-	default:
-		return known(fetch.Host(j.Configuration.PayloadURL))
-	}
-}
-
-// known returns a server, unless it is the installation's own object store.
-func known(host string) []string {
-	if host == "" {
-		return nil
-	}
-	return []string{host}
+	return limits.ServersOf(d.Job, j, p, err == nil, err == nil && r.steps.OwnStore(p))
 }
 
 // hostCycle is how long a job waits for a server of its files that holds its share of the

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -25,10 +24,6 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 	files, err := s.Files(ctx, t.Profile, t.Job)
 	if err != nil {
 		return s.notListed(t, err)
-	}
-	if limit := t.Profile.Limits.MaxFiles; len(files) > limit {
-		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeManifestInvalid,
-			Message: fmt.Sprintf("the object has %d files, more than the %d that its collection allows", len(files), limit)})
 	}
 	groups := limits.GroupServers(payload.Hosts(files))
 	if out, ok := t.alsoAt(ctx, groups.Servers[0]); !ok {
@@ -59,12 +54,19 @@ func (s *steps) jobDownloading(ctx context.Context, t *JobTask) Outcome {
 		return s.downloadFailed(err, "")
 	}
 	cmd := domain.DownloadJob{}
+	if fs.packed() {
+		cmd.Space = fs.state[0].Size
+		if fs, err = s.unpack(ctx, t, fs, work); err != nil {
+			return s.downloadFailed(err, "")
+		}
+	}
 	for i, f := range fs.state {
 		if !fs.leftOut(i) {
 			cmd.Files++
 			cmd.Bytes = plus(cmd.Bytes, f.Size)
 		}
 	}
+	cmd.Space = plus(cmd.Space, cmd.Bytes)
 	cmd.Priority = t.Profile.Priority.ForObject(t.Job.Priority, cmd.Bytes)
 	return nextJob(cmd)
 }
@@ -261,7 +263,7 @@ func (d *download) close() {
 // findMissing uses copies that earlier claims have left of files that were not fetched
 // yet according to the log (F3).
 func (d *download) findMissing(ctx context.Context) error {
-	if err := d.findCopies(ctx, func(i int) bool { return !isFetched(d.state[i].State) }); err != nil {
+	if err := d.findCopies(ctx, func(i int) bool { return !payload.Fetched(d.state[i].State) }); err != nil {
 		return err
 	}
 	var cmds []fileCommand
@@ -276,7 +278,7 @@ func (d *download) findMissing(ctx context.Context) error {
 // findFetched measures the copies of files that earlier claims have fetched, and fails
 // files whose copy is missing or damaged (F8).
 func (d *download) findFetched(ctx context.Context) error {
-	other := func(i int) bool { return isFetched(d.state[i].State) && !d.got[i] && d.found[i].from == nil }
+	other := func(i int) bool { return payload.Fetched(d.state[i].State) && !d.got[i] && d.found[i].from == nil }
 	if err := d.findCopies(ctx, other); err != nil {
 		return err
 	}
@@ -325,23 +327,13 @@ func (d *download) find(i int) found {
 // has one.
 func (d *download) same(i int, m payload.Measure) bool {
 	f := d.state[i]
-	return f.SHA256 == "" || !isFetched(f.State) || f.SHA256 == m.SHA256()
-}
-
-// isFetched reports whether the log says in this state that the file is there.
-func isFetched(s domain.FileState) bool {
-	switch s {
-	case domain.FileNone, domain.FileDiscovered, domain.FileDownloading, domain.FileDownloadingFailed, domain.FileIgnore:
-		return false
-	default:
-		return true
-	}
+	return f.SHA256 == "" || !payload.Fetched(f.State) || f.SHA256 == m.SHA256()
 }
 
 // allFetched reports whether all files are fetched.
 func (d *download) allFetched() bool {
 	for i, f := range d.state {
-		if !d.leftOut(i) && (!isFetched(f.State) || d.old == nil || d.found[i].from != d.old) {
+		if !d.leftOut(i) && (!payload.Fetched(f.State) || d.old == nil || d.found[i].from != d.old) {
 			return false
 		}
 	}
@@ -353,7 +345,7 @@ func (d *download) adopt(ctx context.Context) error {
 	var g errgroup.Group
 	g.SetLimit(d.task.Profile.Fetch.Parallel)
 	for i, f := range d.state {
-		if d.leftOut(i) || !isFetched(f.State) || d.found[i].from == nil || d.got[i] {
+		if d.leftOut(i) || !payload.Fetched(f.State) || d.found[i].from == nil || d.got[i] {
 			continue
 		}
 		g.Go(func() error {
@@ -392,15 +384,19 @@ func (d *download) commitClaim(ctx context.Context) error {
 	return err
 }
 
-// ready makes the files ready (F10). All must be ready before the job moves.
-func (d *download) ready(ctx context.Context) error {
-	err := crash.Around("daemon/downloading/ready", func() error { return d.inState(ctx, "", domain.FileDownloaded, domain.ReadyFile{}) })
+// ready makes the files ready (F10), unless they are unpacked first. All must be ready before
+// the job moves.
+func (fs *fileStates) ready(ctx context.Context) error {
+	if fs.packed() {
+		return nil
+	}
+	err := crash.Around("daemon/downloading/ready", func() error { return fs.inState(ctx, "", domain.FileDownloaded, domain.ReadyFile{}) })
 	if err != nil {
 		return err
 	}
-	for i, f := range d.state {
-		if !d.leftOut(i) && (!isFetched(f.State) || f.State == domain.FileDownloaded) {
-			return movedError(d.files[i].Name, f.State)
+	for i, f := range fs.state {
+		if !fs.leftOut(i) && (!payload.Fetched(f.State) || f.State == domain.FileDownloaded) {
+			return movedError(fs.files[i].Name, f.State)
 		}
 	}
 	return nil

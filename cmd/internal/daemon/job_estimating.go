@@ -34,6 +34,9 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 			cmd.Bytes = plus(cmd.Bytes, f.Size)
 		}
 	}
+	if cmd.Space = cmd.Bytes; t.Job.Configuration.PayloadType == domain.TypeContainer {
+		cmd.Space = plus(cmd.Bytes, cmd.Bytes) // its files beside it, if they are not compressed
+	}
 	cmd.Priority = p.Priority.ForObject(t.Job.Priority, cmd.Bytes)
 	var away *logError
 	switch err := crash.Around("daemon/estimating/discover", func() error { return s.discover(ctx, t, files) }); {

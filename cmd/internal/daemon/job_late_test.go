@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/mint"
@@ -92,7 +93,7 @@ func TestProcessing(t *testing.T) {
 	w.web.objectManifest("/o.checkm", map[string]string{"data/a.csv": "a"})
 	id := w.jobIn(domain.JobRecording, domain.TypeObjectManifest, "/o.checkm")
 	j := w.job(id)
-	if name, err := (mint.Minter{NAAN: "99999", Shoulder: "fk4"}).Derive(string(id)); err != nil || j.Identifiers.Primary != name {
+	if name, err := (mint.Minter{Authority: "99999", Shoulder: "fk4"}).Derive(string(id)); err != nil || j.Identifiers.Primary != name {
 		t.Errorf("%s, %v; want %s", j.Identifiers.Primary, err, name)
 	}
 	m, err := w.cfg.Objects.VerifyVersion(t.Context(), j.Identifiers.Primary, 1)
@@ -225,7 +226,7 @@ func TestIdentifiers(t *testing.T) {
 	}{
 		"/e": {given, "tide-1", reason.CodeIdentifierMismatch},
 		"/f": {"", "tide-1;tide-3", record.CodeIdentifierMismatch},
-		"/g": {"doi:10.1/x", "", mint.CodeARKInvalid},
+		"/g": {"doi:10.1/x", "", mint.CodeDOIInvalid},
 	} {
 		id := w.deposit(path, c.primary, c.local, domain.JobFailed)
 		if j := w.wantJob(id, domain.JobFailed, c.code); j.Reason.Class != domain.ClassContent {
@@ -264,7 +265,7 @@ func TestForeignIdentifiers(t *testing.T) {
 	}
 	minted := deposit(tides, "add", "", "tide-1").Identifiers.Primary
 	given := deposit(tides, "add", "ark:/99999/fk4given", "").Identifiers.Primary
-	future, err := (mint.Minter{NAAN: "99999", Shoulder: "fk4"}).Derive(string(domain.NewJobID(5_000_000)))
+	future, err := (mint.Minter{Authority: "99999", Shoulder: "fk4"}).Derive(string(domain.NewJobID(5_000_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +312,7 @@ func TestForeignIdentifiers(t *testing.T) {
 func TestAddAndUpdate(t *testing.T) {
 	t.Parallel()
 	w := newFixture(t)
-	single := map[string]string{"/b.txt": "b, as one file", "/z.zip": "an archive"}
+	single := map[string]string{"/b.txt": "b, as one file", "/z.zip": zipOf("z.txt", "in an archive")}
 	var object string
 	for i, c := range []struct {
 		mode string
@@ -325,7 +326,7 @@ func TestAddAndUpdate(t *testing.T) {
 		{"update", domain.TypeFile, "/b.txt", nil, map[string]string{"a.txt": "a", "b.txt": "b, as one file", "c.txt": "c", "d.txt": "d"}},
 		{"update", domain.TypeObjectManifest, "/3", map[string]string{"mrt-delete.txt": "a.txt\r\n\nd.txt\nnone.txt\n", "e.txt": "e"},
 			map[string]string{"b.txt": "b, as one file", "c.txt": "c", "e.txt": "e", "mrt-delete.txt": "a.txt\r\n\nd.txt\nnone.txt\n"}},
-		{"update", domain.TypeContainer, "/z.zip", nil, map[string]string{"b.txt": "b, as one file", "c.txt": "c", "e.txt": "e", "z.zip": "an archive"}},
+		{"update", domain.TypeContainer, "/z.zip", nil, map[string]string{"b.txt": "b, as one file", "c.txt": "c", "e.txt": "e", "z.txt": "in an archive"}},
 		{"add", domain.TypeFile, "/b.txt", nil, map[string]string{"b.txt": "b, as one file"}},
 	} {
 		if c.give != nil {
@@ -489,12 +490,12 @@ func TestCallback(t *testing.T) {
 	w.set[tides] = p
 	var mu sync.Mutex
 	var keys []string
-	var bodies []CallbackBody
+	var bodies []delivery.Callback
 	status := http.StatusServiceUnavailable
 	w.web.on("/done", func(rw http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		var b CallbackBody
+		var b delivery.Callback
 		if err := json.NewDecoder(r.Body).Decode(&b); err != nil {
 			t.Error(err)
 		}

@@ -65,20 +65,6 @@ func (t *JobTask) callbackFailed(failure error, object domain.StoredObject) Outc
 	return out
 }
 
-// CallbackBody is the body of a callback about a job whose object is stored and in the
-// inventory.
-type CallbackBody struct {
-	Batch   domain.BatchID `json:"batch_id"`
-	Job     domain.JobID   `json:"job_id"`
-	State   string         `json:"state"` // completed
-	Primary string         `json:"primary_id"`
-	LocalID []string       `json:"local_id"`
-	Version int            `json:"version"` // of the object
-	Files   int            `json:"files"`
-	Bytes   int64          `json:"bytes"`
-	Name    string         `json:"name"`
-}
-
 // more reports whether a delivery that failed is tried again.
 func (t *JobTask) more(failure error) bool {
 	again, _ := fetch.MayRetry(failure)
@@ -99,11 +85,14 @@ func (r repeated) EndDelivery(ctx context.Context, key string, failure error, fi
 // callback makes the request.
 func (s *steps) callback(ctx context.Context, t *JobTask, key string, o domain.StoredObject) error {
 	j, p := t.Job, t.Profile
-	body := CallbackBody{Batch: j.Configuration.BatchID, Job: j.ID, State: string(domain.JobCompleted),
-		Primary: o.Primary, LocalID: j.Identifiers.LocalID, Version: o.Version, Files: o.Files, Bytes: o.Bytes, Name: report.JobName(j)}
+	content, err := delivery.Callback{Batch: j.Configuration.BatchID, Job: j.ID, State: string(domain.JobCompleted),
+		Primary: o.Primary, LocalID: j.Identifiers.LocalID, Version: o.Version, Files: o.Files, Bytes: o.Bytes, Name: report.JobName(j)}.Content(j.Configuration.ResponseType)
+	if err != nil {
+		return err
+	}
 	c, err := s.ClientOf(p)
 	if err != nil {
 		return err
 	}
-	return notify.Callback(ctx, c, p.Callback.URL, key, body)
+	return notify.Callback(ctx, c, p.Callback.URL, key, content, s.cfg.CallbackSecrets[p.Name])
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/ownstep"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
@@ -22,7 +24,7 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if out := s.notFirst(ctx, t); out != nil {
 		return *out
 	}
-	files, err := s.Files(ctx, t.Profile, t.Job)
+	files, err := s.objectFiles(ctx, t)
 	if err != nil {
 		return s.notListed(t, err)
 	}
@@ -35,7 +37,11 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if err := p.takeOver(ctx, false); err != nil {
 		return s.errorOutcome(err, "take the files over")
 	}
-	object := naming.Task{Records: s.cfg.Records, Profile: t.Profile, Job: t.Job,
+	if out := s.ownSteps(ctx, t, p); out != nil {
+		return *out
+	}
+	object := naming.Task{Records: s.cfg.Records, Profile: t.Profile, Job: t.Job, Citation: t.cited, Client: s.ClientOf, Account: s.cfg.MinterCredentials[t.Profile.Name],
+		Installation: s.cfg.Installation, Clock: s.cfg.Handler.Clock,
 		Keep: func(ctx context.Context, cmd domain.IdentifyJob) error { return t.Keep(ctx, cmd) }}
 	before := t.Job.Version
 	if err := object.Identify(ctx); err != nil {
@@ -74,6 +80,33 @@ func (s *steps) notFirst(ctx context.Context, t *JobTask) *Outcome {
 		out = release(fmt.Errorf("look for earlier jobs of the object: %w", err))
 	}
 	out.before = before
+	return &out
+}
+
+// ownSteps returns the outcome of a job of whose own steps one has not ended, or has failed,
+// nil = all have a result.
+func (s *steps) ownSteps(ctx context.Context, t *JobTask, p processingFiles) *Outcome {
+	var files []ownstep.File
+	for i, f := range p.state {
+		if !p.leftOut(i) {
+			files = append(files, ownstep.File{Hash: f.Hash, Name: p.files[i].Name})
+		}
+	}
+	maker := ownstep.Maker{Handler: s.cfg.Handler, Records: s.cfg.Records, Order: s.order}
+	is, err := maker.Make(ctx, t.Job, t.Profile, files, t.actor)
+	t.results = is.Results
+	var out Outcome
+	switch {
+	case err != nil:
+		out = s.errorOutcome(err, "make the steps of its profile")
+	case is.Failed != nil:
+		out = fail(*is.Failed)
+	case is.Before != (order.Before{}):
+		out = wait(is.Before.Reason(), is.Delay)
+		out.before = is.Before
+	default:
+		return nil
+	}
 	return &out
 }
 
@@ -122,13 +155,19 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 	if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
 		return o, cmp.Or(p.corrupt(ctx, err), err)
 	}
+	if err := t.packed.skipContainer(ctx); err != nil {
+		return o, err
+	}
 	_, err = effect("processing/finish-store", func() (record.Effect, error) { return s.cfg.Records.FinishEffect(ctx, storing.Key, o) })
 	return o, err
 }
 
 // writeVersion assembles the version and writes it.
 func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, objects *store.Store, p processingFiles) (o domain.StoredObject, err error) {
-	j := t.Job
+	j, err := naming.Cited(t.Job, t.cited)
+	if err != nil {
+		return o, err
+	}
 	work, err := s.Work(t.Profile)
 	if err != nil {
 		return o, err
@@ -138,10 +177,11 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 		Deposit: &store.Deposit{Owner: t.Profile.Owner, Collection: t.Profile.Collection, ProfileName: t.Profile.Name, Submitter: j.Configuration.Submitter,
 			ErcWho: j.Metadata.ErcWho, ErcWhat: j.Metadata.ErcWhat, ErcWhen: j.Metadata.ErcWhen}}
 	// If an attempt was interrupted after its last write, its time is kept.
+	var stands *store.StorageManifest
 	had, _, err := objects.ReadManifest(ctx, store.ManifestKey(v.Object, v.Number))
 	switch {
 	case err == nil:
-		v.Created, v.Base = had.Created, had.Base
+		v.Created, v.Base, stands = had.Created, had.Base, &had
 	case store.CodeOf(err) != store.CodeNotFound:
 		return o, err
 	case j.Configuration.SubmissionMode == modeUpdate:
@@ -149,7 +189,11 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 			return o, err
 		}
 	}
-	have, err := work.Files(v.Batch, v.Job)
+	open := work.Files
+	if t.packed != nil {
+		open = work.Members
+	}
+	have, err := open(v.Batch, v.Job)
 	if store.CodeOf(err) == store.CodeNotFound {
 		return o, reason.System(reason.CodeFilesMissing, "the downloaded files are gone from the working directory; submit the object again")
 	}
@@ -176,7 +220,11 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	if err != nil {
 		return o, err
 	}
-	v.Files = append(v.Files, descriptions...)
+	results, err := ownstep.Described(stands, t.results)
+	if err != nil {
+		return o, err
+	}
+	v.Files = slices.Concat(v.Files, descriptions, results)
 	if err := report.KeepLeftOut(ctx, s.cfg.Objects, j, leftOut); err != nil {
 		return o, err
 	}

@@ -41,12 +41,7 @@ func (s *steps) jobProvisioning(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassContent, Code: domain.CodeSpaceNever,
 			Message: fmt.Sprintf("the job needs %d bytes of working space, and there are never more than %d: split the object, or ask the operators for more", need, most)})
 	}
-	msg := fmt.Sprintf("the job needs %d bytes of working space; %d are free, of which %d stay in reserve and %d can be promised",
-		need, a.Free, s.cfg.SpaceReserve, max(a.Left, 0))
-	if need == 0 {
-		msg = fmt.Sprintf("the job's size is unknown and only %d bytes of working space are free: it waits until there are %d", a.Free, s.cfg.SpaceReserve)
-	}
-	return wait(domain.Reason{Code: domain.CodeSpaceShort, Message: msg}, s.cfg.SpaceCycle)
+	return wait(a.Short(need, s.cfg.SpaceReserve), s.cfg.SpaceCycle)
 }
 
 // provision runs the workers of provisioning while this process is its leader.
@@ -70,7 +65,7 @@ func (r *Runner) provision(ctx, work context.Context, d Daemon) {
 // Notice takes an event read from the log.
 func (r *Runner) Notice(e domain.Recorded) {
 	r.steps.space.Notice(e)
-	r.running.notice(e)
+	r.running.Notice(e)
 	for _, id := range r.steps.order.Notice(e) {
 		r.cfg.Claims.Wake(context.Background(), id)
 	}

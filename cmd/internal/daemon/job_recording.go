@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -38,7 +39,7 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage,
 			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
 	}
-	entry := inventoryEntry(t, m, object)
+	entry := version.Entry(t.Profile, t.Job, m, object)
 	if _, err := effect("recording/record", func() (bool, error) { return s.cfg.Records.RecordObject(ctx, entry) }); err != nil {
 		return s.errorOutcome(err, "write the inventory")
 	}
@@ -67,16 +68,4 @@ func storedBy(storing record.Effect) (o domain.StoredObject, err error) {
 		return o, reason.System(reason.CodeStorage, "the record of what was stored cannot be read: %v", err)
 	}
 	return o, nil
-}
-
-func inventoryEntry(t *JobTask, m store.StorageManifest, o domain.StoredObject) record.Object {
-	p, j := t.Profile, t.Job
-	files := make([]record.File, len(m.Files))
-	for i, f := range m.Files {
-		files[i] = record.File{Kind: string(f.Kind), Name: f.Name, Key: f.Key, Size: f.Size, SHA256: f.SHA256, MimeType: f.MimeType}
-	}
-	return record.Object{Owner: p.Owner, Collection: p.Collection, ProfileName: p.Name, Submitter: j.Configuration.Submitter,
-		Metadata: j.Metadata, ManifestKey: o.ManifestKey, ManifestSHA256: o.ManifestSHA256,
-		Manifest: record.Manifest{Object: m.Object, Version: m.Version, Job: m.Job, Batch: m.Batch, Created: m.Created,
-			LocalIDs: m.LocalIDs, Files: files, Bytes: m.Bytes}}
 }

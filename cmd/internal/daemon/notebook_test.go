@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 )
 
 // notebook keeps records in memory, for tests of who is served and when: each job is a
@@ -129,3 +130,7 @@ func (n *notebook) KeepURLs(_ context.Context, full []string) ([]string, error) 
 func (n *notebook) FullURL(_ context.Context, public string) (string, error) { return public, nil }
 
 func (n *notebook) ReservedVersion(context.Context, domain.JobID) (int, error) { return 0, nil }
+
+func (n *notebook) ComputeResult(context.Context, compute.ID, string, int64) (record.ComputeResult, bool, error) {
+	return record.ComputeResult{}, false, nil
+}

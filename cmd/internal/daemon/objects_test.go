@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/ownstep"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -36,11 +37,12 @@ func (n noticing) Commit(ctx context.Context, changes ...eventstore.Change) ([]e
 // remembered keeps in maps what the steps of an object's jobs keep in SQL.
 type remembered struct {
 	Deliveries // of these there are none
-	mu         sync.Mutex
-	names      map[string]string // by local id
-	reserved   map[domain.JobID]int
-	effects    map[string]record.Effect
-	recorded   map[domain.JobID]domain.StoredObject
+	ownstep.Records
+	mu       sync.Mutex
+	names    map[string]string // by local id
+	reserved map[domain.JobID]int
+	effects  map[string]record.Effect
+	recorded map[domain.JobID]domain.StoredObject
 }
 
 func inMemory(w *fixture) *remembered {

@@ -40,7 +40,7 @@ type Outcome struct {
 	object *domain.StoredObject // of verbFail and verbRetry, nil = nothing is stored
 	before order.Before         // of verbWait: the job or batch that it waits for
 	server string               // of verbWait: the server of its files that it waits for, "" = none
-	delay  time.Duration        // of verbWait; of verbRetry: for which a server asked
+	delay  time.Duration        // of verbWait; of verbRetry and verbTrouble: for which a server asked
 	err    error                // of verbRetry, verbTrouble and verbRelease, nil = nothing is wrong
 
 	// Of verbRetry: the number of attempts, and what follows the last, nil = the job
@@ -95,7 +95,8 @@ func (s *steps) errorOutcome(err error, doing string) Outcome {
 	case isAway(err), isRefused(err), errors.Is(err, payload.ErrBusy), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown):
 		return release(wrapped)
 	case known && temporary && r.Class == domain.ClassSystem, storageIll(err):
-		return Outcome{verb: verbTrouble, reason: r, err: wrapped}
+		_, after := fetch.MayRetry(err)
+		return Outcome{verb: verbTrouble, reason: r, err: wrapped, delay: after}
 	case errors.As(err, &p), known:
 		return fail(r)
 	case ofTheObject(err):

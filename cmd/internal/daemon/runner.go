@@ -26,7 +26,7 @@ type Runner struct {
 	pending queue.Pending
 	resting queue.Resting
 	// running are the steps that end early when their job is failed by an operator.
-	running running
+	running limits.Running
 	// open ends when no new work may begin; nil = Run was not called.
 	open context.Context
 	all  sync.WaitGroup

@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/history"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/ownstep"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
@@ -60,7 +61,8 @@ type Identities interface {
 	ReservedVersion(ctx context.Context, job domain.JobID) (version int, err error)
 }
 
-// Inventory has the intents and results of storing, and the stored objects.
+// Inventory has the intents and results of storing, the stored objects, and the results of
+// own steps.
 type Inventory interface {
 	BeginEffect(ctx context.Context, key, kind string) (record.Effect, error)
 	FinishEffect(ctx context.Context, key string, result any) (record.Effect, error)
@@ -68,6 +70,7 @@ type Inventory interface {
 	RecordedObject(ctx context.Context, job domain.JobID) (o domain.StoredObject, found bool, err error)
 	CurrentVersion(ctx context.Context, primary string, below int) (int, error)
 	RecordedVersions(ctx context.Context, jobs []string) (map[domain.JobID]int, error)
+	ownstep.Records
 }
 
 // Deliveries are the mails and callbacks, with their results.

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/ownstep"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -48,6 +50,10 @@ type JobTask struct {
 	token eventstore.Token  // of Job: a write on top of it need not read it again
 	term  *eventstore.Token // under which the step has promised working space
 	tries *limits.Tries
+
+	results []ownstep.Result // of the job's own steps
+	packed  *fileStates      // its container, nil = it has none that was unpacked
+	cited   *container.ERC   // the citation in that container, nil = it has none
 }
 
 // Keep writes a command in the middle of a step, and keeps the claim.

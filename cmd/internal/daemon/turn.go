@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -54,7 +55,7 @@ func (t *turn) run(work context.Context) *turn {
 	}
 	ctx, cancel := context.WithCancel(work)
 	if t.job != nil {
-		defer t.r.running.add(t.job.Job, cancel)()
+		defer t.r.running.Add(t.job.Job, cancel)()
 	}
 	watch := make(chan struct{})
 	go func() {
@@ -281,7 +282,7 @@ func (t *turn) note(ctx context.Context, cmd domain.WaitJob) {
 	if t.job == nil || !t.job.Job.State.Worked() {
 		return
 	}
-	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code && (why.Code != domain.CodeObjectLocked || had.Message == why.Message) {
+	if had := t.job.Job.Reason; had != nil && had.Class == why.Class && had.Code == why.Code && (had.Message == why.Message || why.Code != domain.CodeObjectLocked && why.Code != compute.CodeCompute) {
 		return
 	}
 	if err := t.job.Keep(ctx, cmd); err != nil {
@@ -333,7 +334,7 @@ func (t *turn) again(out Outcome) (n int, delay time.Duration) {
 	if out.theirs() {
 		return n, t.r.cfg.pauses().Theirs(n, out.delay)
 	}
-	return n, t.r.cfg.pauses().Ours(n)
+	return n, t.r.cfg.pauses().Ours(n, out.delay)
 }
 
 // theirs reports whether an attempt at a depositor's server failed.

@@ -42,7 +42,7 @@ func TestWalk(t *testing.T) {
 		files   int // producer's, of all objects
 	}{
 		{domain.TypeFile, func(w *web) string { w.serve("/tide.csv", "1,2\n"); return "/tide.csv" }, 1, 1},
-		{domain.TypeContainer, func(w *web) string { w.serve("/tide.zip", "PK"); return "/tide.zip" }, 1, 1},
+		{domain.TypeContainer, func(w *web) string { w.serve("/tide.zip", zipOf("tide.csv", "1,2\n")); return "/tide.zip" }, 1, 1},
 		{domain.TypeObjectManifest, func(w *web) string {
 			w.objectManifest("/o.checkm", map[string]string{"data/a.csv": "a", "data/b.csv": "bb", "readme.txt": ""})
 			return "/o.checkm"
@@ -59,7 +59,7 @@ func TestWalk(t *testing.T) {
 			return "/f.checkm"
 		}, 1, 1},
 		{domain.TypeContainerBatchManifest, func(w *web) string {
-			w.serve("/y.zip", "PK")
+			w.serve("/y.zip", zipOf("y.csv", "1,2\n"))
 			w.serve("/c.checkm", manifestOf("mrt-container-batch-manifest", w.URL+"/y.zip"))
 			return "/c.checkm"
 		}, 1, 1},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/url"
 	"path"
 	"strings"
@@ -75,6 +76,7 @@ type Found struct {
 // Getter gets listings; [fetch.Client] is one.
 type Getter interface {
 	Get(ctx context.Context, url string, o fetch.GetOptions) (io.ReadCloser, fetch.Info, error)
+	List(ctx context.Context, directory string) iter.Seq2[fetch.Object, error]
 }
 
 // shownLinks is how many links Found names.
@@ -151,18 +153,12 @@ func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules,
 	if d.depth > most.Depth {
 		return nil, fmt.Errorf("%w: it is more than %d directories deep", ErrBounds, most.Depth)
 	}
-	body, info, err := from.Get(ctx, d.at.String(), fetch.GetOptions{MaxBytes: most.Bytes, Known: known})
-	if err != nil {
-		return nil, err
+	var l *listing.Listing
+	if d.at.Scheme == "s3" {
+		l, err = f.bucket(ctx, from, d, most)
+	} else {
+		l, err = f.page(ctx, from, d, most, known)
 	}
-	defer body.Close()
-	if info.FinalURL != fetch.Redact(d.at.String()) {
-		return nil, fmt.Errorf("%w: the server redirects to %s; name that instead", listing.ErrNoListing, info.FinalURL)
-	}
-	if d.depth == 0 {
-		f.Listing = info
-	}
-	l, err := listing.Parse(body, info.ContentType, d.at, most.Files-len(f.Files)-f.leftOut())
 	if errors.Is(err, listing.ErrTooMany) {
 		return nil, fmt.Errorf("%w: more than %d files and links", ErrBounds, most.Files)
 	}
@@ -184,6 +180,36 @@ func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules,
 	}
 	return below, nil
 }
+
+// page reads the listing that a web server makes.
+func (f *Found) page(ctx context.Context, from Getter, d directory, most Bounds, known *fetch.Info) (*listing.Listing, error) {
+	body, info, err := from.Get(ctx, d.at.String(), fetch.GetOptions{MaxBytes: most.Bytes, Known: known})
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	if info.FinalURL != fetch.Redact(d.at.String()) {
+		return nil, fmt.Errorf("%w: the server redirects to %s; name that instead", listing.ErrNoListing, info.FinalURL)
+	}
+	if d.depth == 0 {
+		f.Listing = info
+	}
+	return listing.Parse(body, info.ContentType, d.at, f.left(most))
+}
+
+// bucket reads what a bucket has below a prefix. Whether that has changed is not known before.
+func (f *Found) bucket(ctx context.Context, from Getter, d directory, most Bounds) (*listing.Listing, error) {
+	return listing.Of(func(yield func(listing.Entry, error) bool) {
+		for o, err := range from.List(ctx, d.at.String()) {
+			if !yield(listing.Entry{Name: o.Name, Directory: o.Directory, Size: o.Size, Modified: o.Modified}, err) {
+				return
+			}
+		}
+	}, d.at, f.left(most))
+}
+
+// left returns how many files and links there may be yet.
+func (f *Found) left(most Bounds) int { return most.Files - len(f.Files) - f.leftOut() }
 
 // file adds a file, or counts why it is left out.
 func (f *Found) file(file File, rules Rules) {

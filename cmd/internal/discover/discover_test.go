@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -188,4 +189,9 @@ type unasked struct{ t *testing.T }
 func (n unasked) Get(_ context.Context, url string, _ fetch.GetOptions) (io.ReadCloser, fetch.Info, error) {
 	n.t.Error(url + " is asked for")
 	return nil, fetch.Info{}, errors.New("not to be asked")
+}
+
+func (n unasked) List(_ context.Context, url string) iter.Seq2[fetch.Object, error] {
+	n.t.Error(url + " is asked for")
+	return nil
 }

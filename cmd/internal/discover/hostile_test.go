@@ -86,6 +86,8 @@ func hostileListings(t *testing.T) []hostile {
 			}, is: errAny},
 		{what: "a page that is no listing, such as one to sign in", outcome: "an error; nothing is found, nothing counts as gone",
 			serve: sends(utf8HTML, "<html><head><title>Sign in</title></head><body><a href=\"a.fits\">a</a></body></html>"), is: listing.ErrNoListing},
+		{what: "the first of several pages", outcome: "an error; nothing is found, nothing counts as gone",
+			serve: sends(utf8HTML, index(row("a.fits", "1"), `<a href="?page=2">next</a>`)), is: listing.ErrPages},
 		{what: "JSON that is not whole", outcome: "an error; nothing is found",
 			serve: sends("application/json", `[{"name":"a.fits","type":"file","size":1},{"name":"b`), is: listing.ErrCutOff},
 		{what: "JSON with a million brackets", outcome: "an error; nothing is found",

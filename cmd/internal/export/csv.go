@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // CSV writes rows in UTF-8 as RFC 4180 defines them, but with a line feed at the end
@@ -44,7 +46,7 @@ func cellOf(v any) string {
 	case nil:
 		return ""
 	case string:
-		return Cell(v)
+		return text.Cell(v)
 	case bool, int64, uint64:
 		return fmt.Sprint(v)
 	case float64:
@@ -55,6 +57,6 @@ func cellOf(v any) string {
 		}
 		return v.UTC().Format(time.RFC3339Nano)
 	default:
-		return Cell(fmt.Sprint(v))
+		return text.Cell(fmt.Sprint(v))
 	}
 }

@@ -42,6 +42,9 @@ type Config struct {
 	MaxReply int64
 	// MaxRedirects is how many redirects are followed. 1 to 20, default 10.
 	MaxRedirects int
+
+	// Buckets is the service that has the objects of s3:// URLs.
+	Buckets Buckets
 }
 
 func (c Config) withDefaults() Config {
@@ -50,7 +53,7 @@ func (c Config) withDefaults() Config {
 		ResponseHeader: cmp.Or(c.ResponseHeader, 30*time.Second), Head: cmp.Or(c.Head, 10*time.Second), Exchange: cmp.Or(c.Exchange, 30*time.Second),
 		Transfer: cmp.Or(c.Transfer, 12*time.Hour),
 		MinRate:  cmp.Or(c.MinRate, 16<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
-		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10),
+		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10), Buckets: c.Buckets,
 	}
 }
 

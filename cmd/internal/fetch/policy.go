@@ -28,11 +28,14 @@ type Exception struct {
 	Prefix netip.Prefix // every address in it; or
 	Host   string       // a name, in lower case, whatever public or private address it has
 	Port   uint16       // 0 = every port; a Host has always one
+	Bucket string       // BUCKET/PREFIX: the objects whose key begins so
 }
 
 // String returns the exception as ParseException reads it.
 func (e Exception) String() string {
 	switch {
+	case e.Bucket != "":
+		return schemeBucket + "://" + e.Bucket
 	case e.Host != "":
 		return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 	case e.Port == 0:
@@ -45,8 +48,16 @@ func (e Exception) String() string {
 
 // ParseException parses one entry of an allow list: an IP prefix (10.1.0.0/16),
 // an address with a port (127.0.0.1:8080, [::1]:8080), or a name with a port
-// (files.example.org:8080). What no exception can open is refused.
+// (files.example.org:8080), or a bucket with a prefix (s3://BUCKET/maps/, s3://BUCKET/ for all of
+// it). What no exception can open is refused.
 func ParseException(s string) (Exception, error) {
+	if inBucket(s) {
+		bucket, _, ok := strings.Cut(strings.TrimPrefix(s, schemeBucket+"://"), "/")
+		if !ok || bucket == "" || strings.Trim(bucket, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+			return Exception{}, fmt.Errorf("%q names no bucket; write s3://BUCKET/ or s3://BUCKET/PREFIX/", s)
+		}
+		return Exception{Bucket: strings.TrimPrefix(s, schemeBucket+"://")}, nil
+	}
 	if p, err := netip.ParsePrefix(s); err == nil {
 		if p.Addr().Is4In6() {
 			return Exception{}, fmt.Errorf("%q is an IPv4 network in IPv6 form; write it in IPv4 form", s)
@@ -59,7 +70,7 @@ func ParseException(s string) (Exception, error) {
 	host, port, err := net.SplitHostPort(s)
 	n, numErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || numErr != nil || n == 0 {
-		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port; write 10.1.0.0/16, 127.0.0.1/32 or files.example.org:8080", s)
+		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port nor a bucket; write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080 or s3://BUCKET/", s)
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
@@ -121,7 +132,7 @@ func (p Policy) key() string {
 // opens reports whether an exception names this address and port.
 func (p Policy) opens(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
-		return e.Host == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
+		return e.Host == "" && e.Bucket == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
 	})
 }
 
@@ -134,5 +145,12 @@ func (p Policy) opensName(hostPort string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
 		return e.Host != "" && e.Host == host && strconv.Itoa(int(e.Port)) == port
+	})
+}
+
+// opensObject reports whether an exception names this bucket and a beginning of this key.
+func (p Policy) opensObject(bucket, key string) bool {
+	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
+		return e.Bucket != "" && strings.HasPrefix(bucket+"/"+key, e.Bucket)
 	})
 }

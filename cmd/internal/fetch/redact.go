@@ -27,10 +27,11 @@ func Redact(raw string) string {
 	return shown(s)
 }
 
-// Host returns the server of a URL as HOST or HOST:PORT, "" = it names none.
+// Host returns the server of a URL as HOST or HOST:PORT, and the bucket of an object; "" = it
+// names none.
 func Host(raw string) string {
 	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != schemeBucket {
 		return ""
 	}
 	return shown(strings.ToLower(u.Host))

@@ -95,6 +95,13 @@ func (c *Client) Get(ctx context.Context, url string, o GetOptions) (io.ReadClos
 }
 
 func (c *Client) request(ctx context.Context, method, url string, header http.Header, whole time.Duration, limit int64) (*http.Response, error) {
+	if inBucket(url) {
+		at, bad := c.signed(ctx, method, url)
+		if bad != nil {
+			return nil, bad
+		}
+		url = at
+	}
 	u, bad := checkURL(url)
 	if bad != nil {
 		return nil, bad

@@ -57,13 +57,22 @@ type recordCounts struct {
 // listed is how many records a diagnostic lists, the worst first.
 const listed = 1000
 
+// statusFields are the fields of a question what became of a deposit. Clients name the
+// doc_batch_id of the file as Crossref's documentation of the question does, doi_batch_id.
+var statusFields = map[string]string{"usr": fieldUser, "login_id": fieldUser, "pwd": fieldPassword, "login_passwd": fieldPassword,
+	"doc_batch_id": "doc_batch_id", "doi_batch_id": "doc_batch_id", "file_name": "file_name", "type": "type"}
+
 // status answers what became of what a form has sent.
 func status(e *Exchange) error {
 	fields := map[string]string{}
-	f := &form{fields: fields, names: map[string]string{"usr": fieldUser, "login_id": fieldUser, "pwd": fieldPassword, "login_passwd": fieldPassword,
-		"doc_batch_id": "doc_batch_id", "file_name": "file_name", "type": "type"}}
+	f := &form{fields: fields, names: statusFields}
 	if err := f.query(e.R.URL.RawQuery); err != nil {
 		return err
+	}
+	if e.R.Method == http.MethodPost {
+		if err := f.encoded(e); err != nil {
+			return err
+		}
 	}
 	if err := e.signIn(fields); err != nil {
 		return err
@@ -80,7 +89,7 @@ func status(e *Exchange) error {
 		return invalid("ask for result or contents", "type is %.80q", fields["type"])
 	}
 	if (fields["doc_batch_id"] == "") == (fields["file_name"] == "") {
-		return invalid("give doc_batch_id or file_name", "one name of a deposit is needed")
+		return invalid("give doc_batch_id (or doi_batch_id), or file_name", "one name of a deposit is needed")
 	}
 	ids, err := drops.Named(e.R.Context(), e.App, e.caller.Name, name)
 	if err != nil {
@@ -193,7 +202,7 @@ func diagnosticOf(v app.BatchReportView, named string) *diagnostic {
 
 // queryStatus answers what became of a query.
 func (e *Exchange) queryStatus(ctx context.Context, id domain.QueryID, named string) error {
-	q, err := queries.Show(ctx, e.App, id)
+	q, err := queries.Show(ctx, e.App, id, e.caller.Name)
 	if err != nil {
 		return err
 	}

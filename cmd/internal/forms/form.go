@@ -69,7 +69,7 @@ func (e *Exchange) open(f *form) (*form, error) {
 func (f *form) query(raw string) error {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return invalid("write it as name=value&name=value", "the query of the URL cannot be read")
+		return invalid("write it as name=value&name=value", "the fields cannot be read")
 	}
 	for name, all := range values {
 		for _, value := range all {
@@ -79,6 +79,24 @@ func (f *form) query(raw string) error {
 		}
 	}
 	return nil
+}
+
+// encoded sets the fields of a body that is encoded as the query of a URL is, as browsers
+// encode forms without files.
+func (f *form) encoded(e *Exchange) error {
+	kind, _, err := mime.ParseMediaType(e.R.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" {
+		return invalid("send application/x-www-form-urlencoded, as curl does with -d, or ask with GET", "the body is no form")
+	}
+	deadline := http.NewResponseController(e.W).SetReadDeadline
+	body, err := io.ReadAll(io.LimitReader(drops.Patient(e.R.Body, deadline), maxField+1))
+	if err != nil {
+		return broken(err)
+	}
+	if len(body) > maxField {
+		return invalid("leave out what is not needed", "the form has more than %d bytes", maxField)
+	}
+	return f.query(string(body))
 }
 
 // set sets a field; others than those that are looked at are left out, or refused if they

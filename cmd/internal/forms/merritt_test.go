@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -207,10 +208,20 @@ func TestRecordedFormsOfMerritt(t *testing.T) {
 		"object-ingest-file": {Type: domain.TypeFile, Mode: "add", FileName: "letter.txt", LocalIDs: []string{"letter-7", "harbour/7"},
 			Creator: "Harbour Office", Title: "A letter", Date: "1923", Digest: "sha256:"},
 		"object-update": {Type: domain.TypeFile, Mode: "update", FileName: "letter.txt", Primary: "ark:/99999/fk4letter", Digest: "md5:"},
-		"object-ingest-library": {Type: domain.TypeObjectManifest, Mode: "add", FileName: "mrt-ingest20261125-7-a", LocalIDs: []string{"harbour-8"},
+		"object-ingest-library": {Type: domain.TypeObjectManifest, Mode: "add", FileName: "mrt-ingest20261127-13342-z3nh3m", LocalIDs: []string{"harbour-8"},
 			Creator: "Harbour Office", Title: "Tides", Date: "1923"},
-		"poster-submit": {Type: domain.TypeContainerBatchManifest, Mode: "add", FileName: "harbour.checkm"},
-		"poster-update": {Type: domain.TypeFile, Mode: "update", FileName: "letter.txt", Title: "A letter", LocalIDs: []string{"letter-7"}},
+		"object-ingest-container": {Type: domain.TypeContainer, Mode: "add", FileName: "letters.zip"},
+		"object-ingest-manifest":  {Type: domain.TypeObjectManifest, Mode: "add", FileName: "object.checkm"},
+		"object-ingest-objects":   {Type: domain.TypeBatchManifest, Mode: "add", FileName: "objects.checkm"},
+		"object-update-files":     {Type: domain.TypeFileBatchManifest, Mode: "update", FileName: "files.checkm"},
+		"poster-submit":           {Type: domain.TypeContainerBatchManifest, Mode: "add", FileName: "harbour.checkm"},
+		"poster-manifest":         {Type: domain.TypeObjectManifest, Mode: "add", FileName: "object.checkm", LocalIDs: []string{"harbour-8"}},
+		"poster-batch-manifest":   {Type: domain.TypeBatchManifest, Mode: "add", FileName: "objects.checkm"},
+		"poster-files":            {Type: domain.TypeFileBatchManifest, Mode: "add", FileName: "files.checkm"},
+		"poster-container":        {Mode: "add", FileName: "letters.zip", LocalIDs: []string{"harbour-4", "harbour-5"}}, // its type is found out later
+		"poster-objects":          {Type: domain.TypeBatchManifest, Mode: "add", FileName: "objects.checkm"},
+		"poster-update":           {Type: domain.TypeFile, Mode: "update", FileName: "letter.txt", Title: "A letter", LocalIDs: []string{"letter-7"}},
+		"poster-update-files":     {Type: domain.TypeFileBatchManifest, Mode: "update", FileName: "files.checkm"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -242,6 +253,36 @@ func TestRecordedFormsOfMerritt(t *testing.T) {
 			}
 			answered(t, w, batchState{Namespace: batchNamespace, ID: got.ID, Status: "QUEUED", Agent: "ana", At: got.Received.Format(time.RFC3339), Update: want.Mode == "update"})
 		})
+	}
+}
+
+// TestEveryTypeIsRecorded: every spelling of a type, and every form of Merritt's, is in a
+// recorded request.
+func TestEveryTypeIsRecorded(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.http")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+	}
+	for kind := range merrittTypes {
+		if !regexp.MustCompile(`(?i)name="type"\r\n([^\r\n]+\r\n)*\r\n` + kind + `\r\n`).Match(all) {
+			t.Errorf("no recorded request has the type %s", kind)
+		}
+	}
+	for _, f := range Table() {
+		if strings.HasPrefix(f.Path, "/object/") || strings.HasPrefix(f.Path, "/poster/") {
+			if !bytes.Contains(all, []byte(f.Method+" "+f.Path+" HTTP/1.1\r\n")) {
+				t.Errorf("no recorded request is about %s", f.Path)
+			}
+		}
 	}
 }
 

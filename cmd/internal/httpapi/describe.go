@@ -27,6 +27,7 @@ var rightTexts = map[operation.On]string{
 	operation.OnThing:        "Needs %s in the collection that it belongs to.",
 	operation.OnObject:       "Needs %s in the collection that it belongs to, or to have deposited the version.",
 	operation.OnCollection:   "Needs %s in the collection.",
+	operation.OnNamed:        "Of a batch every user may who sees it; of a dataset it needs %s in its collection, without both in all.",
 	operation.OnSome:         "Needs %s in a collection: what it is about is limited to those.",
 	operation.OnInstallation: "Needs %s in all collections.",
 }
@@ -99,7 +100,7 @@ func ranges(op *operation.Operation) bool {
 }
 
 // plain are the packages whose types keep their names in the description of the API.
-var plain = []string{"app", "operation", "httpapi", "pgdb", "query"}
+var plain = []string{"app", "operation", "problem", "pgdb", "query"}
 
 // schemaName returns the name of a type in the description of the API: with that of its
 // package, unless it is one of the plain ones.

@@ -49,7 +49,7 @@ func TestDescription(t *testing.T) {
 		if (op.Need == "") != (op.On == operation.OnSelf || op.On == operation.OnSeen) {
 			t.Errorf("%s needs %q on %q", op.Name, op.Need, op.On)
 		}
-		if writes := op.Method == http.MethodPost && op.Name != "query.answer" && op.Name != "profile.check"; op.Write != writes { // which only send what they ask about
+		if writes := op.Method != http.MethodGet && op.Name != "query.answer" && op.Name != "profile.check"; op.Write != writes { // which only send what they ask about
 			t.Errorf("%s: %s", op.Name, op.Method)
 		}
 		if right(op) == "" || strings.Contains(right(op), "%!") {

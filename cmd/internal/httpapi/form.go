@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain/access"
@@ -28,7 +29,7 @@ func (s *Server) form(f *forms.Form) formHandler {
 		}
 		ctx = context.WithValue(ctx, keyCaller, &known{caller: access.Caller{Name: e.By.Name}, by: e.By})
 		if err = s.ended(ctx, op, operation.Ending{On: e.On, Err: err}); err != nil {
-			refuse(w, problemOf(err, requestID(ctx)))
+			refuse(w, problem.ForCaller(err, requestID(ctx)))
 		}
 	}}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi/internal/tus"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain/access"
@@ -28,9 +30,13 @@ func (s *Server) ended(ctx context.Context, op *operation.Operation, e operation
 		s.note(ctx, op, e, "")
 		return nil
 	}
-	p := problemOf(e.Err, requestID(ctx))
+	p := problem.ForCaller(e.Err, requestID(ctx))
 	if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
-		s.Log.Error("a request failed", "operation", op.Name, "on", e.On, "request", requestID(ctx), "error", e.Err)
+		level := slog.LevelError
+		if ctx.Err() != nil && errors.Is(e.Err, context.Canceled) {
+			level = slog.LevelInfo // the client has gone
+		}
+		s.Log.Log(ctx, level, "a request failed", "operation", op.Name, "on", e.On, "request", requestID(ctx), "error", e.Err)
 	}
 	s.note(ctx, op, e, app.Kind(p.Code))
 	return p

@@ -92,8 +92,11 @@ func (p *page) add(r pageRequest) {
 
 // described returns the description of an operation.
 func described(of *huma.PathItem, method string) *huma.Operation {
-	if method == http.MethodPost {
+	switch method {
+	case http.MethodPost:
 		return of.Post
+	case http.MethodPut:
+		return of.Put
 	}
 	return of.Get
 }

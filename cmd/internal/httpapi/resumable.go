@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi/internal/tus"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
@@ -13,7 +14,7 @@ import (
 func (s *Server) resumable(mux *http.ServeMux) {
 	t := &tus.Server{Most: s.Open.UploadLimit, Server: operation.Server{Begin: s.begin, Ended: s.ended},
 		Refuse: func(w http.ResponseWriter, r *http.Request, err error) {
-			refuse(w, problemOf(err, requestID(r.Context())))
+			refuse(w, problem.ForCaller(err, requestID(r.Context())))
 		},
 		Reject: func(w http.ResponseWriter, r *http.Request, status int, why string) {
 			code := kindOf(status)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi/internal/tus"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
@@ -52,8 +53,8 @@ type Server struct {
 	// Certificate and Key are files in PEM form; "" = without TLS.
 	Certificate, Key string
 
-	body, receive time.Duration // of tests, 0 = bodyTime and receiveTime
-	refusals      refusals
+	body, receive, work time.Duration // of tests, 0 = bodyTime, receiveTime and workTime
+	refusals            refusals
 }
 
 // Bounds of a request.
@@ -61,6 +62,7 @@ const (
 	headerTime  = 10 * time.Second
 	bodyTime    = 30 * time.Second // for all of a body that is kept in memory, or that no handler reads
 	receiveTime = time.Minute      // for each piece of the answer
+	workTime    = 5 * time.Minute  // for an answer that is neither a file nor a stream
 	idleTime    = 2 * time.Minute
 	stopTime    = 10 * time.Second
 	maxBody     = 1 << 20
@@ -93,6 +95,10 @@ func (s *Server) listen(ctx context.Context, address string, h http.Handler) (*L
 		}
 		l = tls.NewListener(l, &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 	}
+	if s.unprotected(l.Addr()) {
+		s.Log.Warn("passwords and keys cross the network as they are", "address", l.Addr().String(),
+			"hint", "set http_certificate and http_key; or listen on 127.0.0.1, or name the proxy in front that has TLS in http_proxies")
+	}
 	stop := make(chan struct{})
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnState: s.begun,
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context {
@@ -100,6 +106,13 @@ func (s *Server) listen(ctx context.Context, address string, h http.Handler) (*L
 		}}
 	srv.RegisterOnShutdown(sync.OnceFunc(func() { close(stop) }))
 	return &Listener{l: l, srv: srv, of: s}, nil
+}
+
+// unprotected reports whether other machines may send requests to an address, and no TLS is known
+// of, here or of a proxy in front.
+func (s *Server) unprotected(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return s.Certificate == "" && len(s.Proxies) == 0 && (!ok || !tcp.IP.IsLoopback())
 }
 
 // begun sets the deadlines of a request as soon as its header has come, also of one that the library
@@ -173,6 +186,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 		mux.Handle(f.Method+" "+f.Path+"/{$}", s.form(f)) // so some clients write it
 	}
 	s.resumable(mux)
+	mux.HandleFunc(inputsRoute, s.input)
 	mux.Handle(http.MethodGet+" "+docsPath, docs(api.OpenAPI()))
 	return mux, api
 }
@@ -204,19 +218,19 @@ func (s *Server) behind(mux *http.ServeMux) http.Handler {
 			s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
 		}()
 		if n := fields(r.Header); n > maxFields {
-			p := problemOf(&app.Error{Kind: app.Invalid, Err: fmt.Errorf("the header has %d fields", n), Hint: fmt.Sprintf("send at most %d", maxFields)}, id)
+			p := problem.ForCaller(&app.Error{Kind: app.Invalid, Err: fmt.Errorf("the header has %d fields", n), Hint: fmt.Sprintf("send at most %d", maxFields)}, id)
 			p.Status, p.Title = http.StatusRequestHeaderFieldsTooLarge, http.StatusText(http.StatusRequestHeaderFieldsTooLarge)
 			refuse(sent, p)
 			return
 		}
 		if err := sameOrigin.Check(r); err != nil {
-			refuse(sent, problemOf(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
+			refuse(sent, problem.ForCaller(&app.Error{Kind: app.Forbidden, Err: errors.New("a page of another origin may not send this"), Hint: "programs send no Origin"}, id))
 			return
 		}
 		k := &known{}
 		r = r.WithContext(context.WithValue(ctx, keyCaller, k))
 		defer func() { s.unseen(r, of[route], sent.status) }()
-		s.serve(sent, r, mux, &route)
+		s.serve(sent, r, mux, of, &route)
 	})
 }
 
@@ -229,7 +243,7 @@ func fields(h http.Header) (n int) {
 }
 
 // serve answers a request and sets its route, which stays "" if there is none.
-func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *string) {
+func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, of map[string]*operation.Operation, route *string) {
 	defer func() {
 		switch fault := recover(); fault {
 		case nil:
@@ -238,7 +252,7 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		default:
 			s.Log.Error("a request made the service panic", "route", *route, "request", requestID(r.Context()), "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
 			if w.status == 0 {
-				refuse(w, problemOf(errors.New("panic"), requestID(r.Context())))
+				refuse(w, problem.ForCaller(errors.New("panic"), requestID(r.Context())))
 			}
 		}
 	}()
@@ -257,9 +271,14 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 		k, _ := r.Context().Value(keyCaller).(*known)
 		k.caller, k.by = caller, people.By{Name: caller.Name, Via: via, Address: from}
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // the library would leave out what it cannot read
-			refuse(w, problemOf(&app.Error{Kind: app.Invalid, What: "read the query", Err: err, Hint: "write a percent sign as %25, and other characters as % and two hex digits"}, requestID(r.Context())))
+			refuse(w, problem.ForCaller(&app.Error{Kind: app.Invalid, What: "read the query", Err: err, Hint: "write a percent sign as %25, and other characters as % and two hex digits"}, requestID(r.Context())))
 			return
 		}
+	}
+	if op := of[pattern]; op != nil && !op.File && op.Sends == nil {
+		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(s.work, workTime))
+		defer cancel()
+		r = r.WithContext(ctx)
 	}
 	mux.ServeHTTP(w, r)
 }
@@ -269,12 +288,12 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, route *stri
 func withoutCaller(handler http.Handler, pattern string) bool {
 	_, isForm := handler.(formHandler)
 	_, path, _ := strings.Cut(pattern, " ")
-	return isForm || pattern == http.MethodOptions+" "+tus.Path || path == docsPath || strings.HasPrefix(path, "/v1/openapi") || strings.HasPrefix(path, "/v1/schemas/")
+	return isForm || pattern == http.MethodOptions+" "+tus.Path || pattern == inputsRoute || path == docsPath || strings.HasPrefix(path, "/v1/openapi") || strings.HasPrefix(path, "/v1/schemas/")
 }
 
 // unknown refuses a request of which it is not known who sends it.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
-	p := problemOf(err, requestID(r.Context()))
+	p := problem.ForCaller(err, requestID(r.Context()))
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
 		w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)

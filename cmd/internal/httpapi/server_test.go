@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/text"
 )
@@ -102,6 +105,47 @@ func TestRequestsThatNoOperationSees(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "level=ERROR") {
 		t.Error(log.String())
+	}
+}
+
+// hang opens what does not answer.
+func hang[T any](ctx context.Context) (none T, err error) {
+	<-ctx.Done()
+	return none, ctx.Err()
+}
+
+// TestWorkHasADeadline: an answer that servers keep waiting for is given up.
+func TestWorkHasADeadline(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	var servers app.Resources
+	servers.DepositQueues = hang
+	s := &Server{Open: servers, People: oneKey{access.Caller{Name: "ana", Rights: []access.Right{{Role: access.Reader, Scope: access.Scope{All: true}}}}}, Version: "test", Log: slog.New(slog.NewTextHandler(&log, nil)), work: 50 * time.Millisecond}
+	r := httptest.NewRequest(http.MethodGet, "/v1/deposit-queues/metadata", http.NoBody)
+	r.Header.Set("Authorization", "Bearer good")
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"code":"unavailable"`) || w.Header().Get("Retry-After") == "" || !strings.Contains(log.String(), "deadline exceeded") {
+		t.Errorf("%d %v %s\n%s", w.Code, w.Header(), w.Body, log.String())
+	}
+}
+
+// TestUnprotected: what other machines reach without TLS is warned of.
+func TestUnprotected(t *testing.T) {
+	t.Parallel()
+	proxies := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	for address, of := range map[string]struct {
+		s    *Server
+		want bool
+	}{
+		"0.0.0.0:9480": {&Server{}, true}, "[::]:9480": {&Server{}, true}, "192.0.2.7:9480": {&Server{}, true},
+		"127.0.0.1:9480": {&Server{}, false}, "[::1]:9480": {&Server{}, false},
+		"0.0.0.0:443": {&Server{Certificate: "a.pem", Key: "a.key"}, false}, "0.0.0.0:80": {&Server{Proxies: proxies}, false},
+	} {
+		at := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
+		if got := of.s.unprotected(at); got != of.want {
+			t.Errorf("%s: %v", address, got)
+		}
 	}
 }
 
@@ -202,7 +246,7 @@ func TestLimitsAreSaid(t *testing.T) {
 	t.Parallel()
 	limit := access.Limit{Name: "waiting-deposits", Quota: 3, Reset: time.Minute}
 	w := httptest.NewRecorder()
-	refuse(w, problemOf(&app.Error{Kind: app.Full, What: "deposit", Err: &access.Exceeded{Limit: limit, Err: errors.New("3 wait")}, RetryAfter: time.Minute}, "r1"))
+	refuse(w, problem.ForCaller(&app.Error{Kind: app.Full, What: "deposit", Err: &access.Exceeded{Limit: limit, Err: errors.New("3 wait")}, RetryAfter: time.Minute}, "r1"))
 	h := w.Header()
 	if w.Code != http.StatusTooManyRequests || h.Get("Retry-After") != "60" || h.Get("RateLimit-Policy") != `"waiting-deposits";q=3` || h.Get("RateLimit") != `"waiting-deposits";r=0;t=60` {
 		t.Errorf("%d %v", w.Code, h)
@@ -212,9 +256,9 @@ func TestLimitsAreSaid(t *testing.T) {
 // TestInnerErrors: addresses and paths stay in the log.
 func TestInnerErrors(t *testing.T) {
 	t.Parallel()
-	for kind := range Statuses {
-		p := problemOf(fmt.Errorf("wrapped: %w", &app.Error{Kind: kind, What: "look", Err: errors.New("dial tcp 10.0.0.7:5432 /var/lib/x"), Hint: "see /var/lib/x"}), "r1")
-		_, hidden := inner[kind]
+	for kind := range problem.Statuses {
+		p := problem.ForCaller(fmt.Errorf("wrapped: %w", &app.Error{Kind: kind, What: "look", Err: errors.New("dial tcp 10.0.0.7:5432 /var/lib/x"), Hint: "see /var/lib/x"}), "r1")
+		hidden := problem.Inner(kind) != ""
 		if shown := strings.Contains(p.Detail+p.Hint, "10.0.0.7") || strings.Contains(p.Detail+p.Hint, "/var/"); shown == hidden || p.Status < 400 || p.Title == "" {
 			t.Errorf("%s: %+v", kind, p)
 		}

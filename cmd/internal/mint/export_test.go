@@ -2,15 +2,15 @@ package mint
 
 import "errors"
 
-// Check returns an error unless s is an ARK that ends with its right check character, as
+// Check returns an error unless s is an identifier that ends with its right check character, as
 // every name of a Minter does.
 func Check(s string) error {
-	a, err := Parse(s)
+	id, err := Parse(s)
 	if err != nil {
 		return err
 	}
-	last := len(a.Name) - 1
-	if !isBetanumeric(a.Name) || last < 1 || checkCharacter(a.NAAN+"/"+a.Name[:last]) != a.Name[last] {
+	last := len(id.Name) - 1
+	if !isBetanumeric(id.Name) || last < 1 || checkCharacter(id.Authority+"/"+id.Name[:last]) != id.Name[last] {
 		return errors.New("the check character does not fit")
 	}
 	return nil

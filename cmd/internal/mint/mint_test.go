@@ -23,16 +23,23 @@ func code(err error) domain.Code {
 
 func minters() *rapid.Generator[mint.Minter] {
 	return rapid.Custom(func(t *rapid.T) mint.Minter {
+		if rapid.Bool().Draw(t, "doi") {
+			return mint.Minter{
+				Scheme:    mint.DOI,
+				Authority: rapid.StringMatching(`10\.[0-9]{4,6}`).Draw(t, "prefix"),
+				Shoulder:  rapid.StringMatching(`[bcdfghjkmnpqrstvwxz]{1,8}[0-9]`).Draw(t, "shoulder"),
+			}
+		}
 		return mint.Minter{
-			NAAN:     rapid.StringMatching(`[0-9bcdfghjkmnpqrstvwxz]{5,9}`).Draw(t, "naan"),
-			Shoulder: rapid.StringMatching(`[bcdfghjkmnpqrstvwxz]{1,8}[0-9]`).Draw(t, "shoulder"),
+			Authority: rapid.StringMatching(`[0-9bcdfghjkmnpqrstvwxz]{5,9}`).Draw(t, "naan"),
+			Shoulder:  rapid.StringMatching(`[bcdfghjkmnpqrstvwxz]{1,8}[0-9]`).Draw(t, "shoulder"),
 		}
 	})
 }
 
 func TestDerive(t *testing.T) {
 	t.Parallel()
-	m := mint.Minter{NAAN: "99999", Shoulder: "fk4"}
+	m := mint.Minter{Authority: "99999", Shoulder: "fk4"}
 	for _, c := range []struct {
 		jid, want string
 		code      domain.Code
@@ -80,13 +87,13 @@ func TestMintable(t *testing.T) {
 			t.Fatalf("%v is one of %v", a, other)
 		}
 	})
-	m := mint.Minter{NAAN: "99999", Shoulder: "fk4"}
+	m := mint.Minter{Authority: "99999", Shoulder: "fk4"}
 	for name, want := range map[string]bool{
 		"fk400001fx": true, "fk400001fx/c2": true, "fk400001fx.v1": true,
 		"fk400001fz": false, "fk400001f": false, "fk4": false, "fk4given": false, "FK400001fx": false, "fk4000001fx": false, "fk400001fxx": false,
 		m.Name(10_000_000_000)[len("ark:/99999/"):]: false, "fk4zzzzzzzzzzzzzzzzzzzzzzzzz": false,
 	} {
-		if got := m.Mintable(mint.ARK{NAAN: "99999", Name: name}); got != want {
+		if got := m.Mintable(mint.ID{Scheme: mint.ARK, Authority: "99999", Name: name}); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -119,7 +126,7 @@ func TestNamesAreUnique(t *testing.T) {
 		}
 	})
 	seen := map[string]bool{}
-	m := mint.Minter{NAAN: "99999", Shoulder: "z9"}
+	m := mint.Minter{Authority: "99999", Shoulder: "z9"}
 	const edge = 29 * 29 * 29 * 29 * 29 * 29 // where bodies grow
 	for _, from := range []uint64{0, edge - 5000} {
 		for n := from; n < from+10000; n++ {
@@ -186,14 +193,28 @@ func TestParse(t *testing.T) {
 		{"ark:/13030/xf 93", ""},
 		{"ark:/13030/xf93\n", ""},
 		{"ark:/13030/xf93?info", ""},
-		{"doi:10.5060/D2", ""},
+		{"doi:10.5060/D2", "doi:10.5060/d2"},
+		{"DOI:10.5060/d2", "doi:10.5060/d2"},
+		{"https://doi.org/10.5060/D2/x-1", "doi:10.5060/d2/x-1"},
+		{"http://dx.doi.org/10.5060/D2", "doi:10.5060/d2"},
+		{"10.5060/D2", ""},
+		{"doi:10.5060/", ""},
+		{"doi:10.5060", ""},
+		{"doi:11.5060/d2", ""},
+		{"doi:10.5060/../x", ""},
+		{"doi:10.5060/a//b", ""},
+		{"doi:10.5060/a b", ""},
+		{"doi:10.5060/a\n", ""},
+		{"doi:10.5060/ä", ""},
+		{"doi:ark:/13030/xf93", ""},
+		{"doi:10.5060/" + strings.Repeat("b", 3000), ""},
 		{"ark:/13030/" + strings.Repeat("b", 3000), ""},
 	} {
 		got, err := mint.Parse(c.in)
 		if (err == nil) != (c.want != "") || err == nil && got.String() != c.want {
 			t.Errorf("Parse(%.60q) = %v, %v; want %q", c.in, got, err, c.want)
 		}
-		if err != nil && code(err) != mint.CodeARKInvalid {
+		if err != nil && code(err) != mint.CodeARKInvalid && code(err) != mint.CodeDOIInvalid {
 			t.Errorf("Parse(%.60q): code %q", c.in, code(err))
 		}
 	}
@@ -202,14 +223,15 @@ func TestParse(t *testing.T) {
 func TestValidateNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []mint.Minter{
-		{"99999", ""}, {"99999", "fk"}, {"99999", "4"}, {"99999", "f4k4"}, {"99999", "fk44"}, {"99999", "abc1"},
-		{"99999", "bcdfghjkm1"}, {"99999", "Fk4"}, {"9999", "fk4"}, {"", "fk4"}, {"9999a", "fk4"}, {"9999999999", "fk4"}, {"99 99", "fk4"},
+		{"", "99999", ""}, {"", "99999", "fk"}, {"", "99999", "4"}, {"", "99999", "f4k4"}, {"", "99999", "fk44"}, {"", "99999", "abc1"},
+		{"", "99999", "bcdfghjkm1"}, {"", "99999", "Fk4"}, {"", "9999", "fk4"}, {"", "", "fk4"}, {"", "9999a", "fk4"}, {"", "9999999999", "fk4"}, {"", "99 99", "fk4"},
+		{mint.DOI, "99999", "fk4"}, {mint.ARK, "10.5072", "fk4"}, {mint.DOI, "10.507", "fk4"}, {mint.DOI, "10.5072345", "fk4"}, {mint.DOI, "10.5072/x", "fk4"}, {"uuid", "99999", "fk4"},
 	} {
 		if code(bad.Validate()) != mint.CodeMinterInvalid {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}
-	err := mint.Minter{NAAN: "x", Shoulder: "y"}.Validate()
+	err := mint.Minter{Authority: "x", Shoulder: "y"}.Validate()
 	if err == nil || !strings.Contains(err.Error(), "authority number") || !strings.Contains(err.Error(), "shoulder") {
 		t.Errorf("not every fault is named: %v", err)
 	}
@@ -219,7 +241,7 @@ func TestReason(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[domain.Code]domain.Class{
 		mint.CodeMinterInvalid: domain.ClassSystem, mint.CodeJobIDInvalid: domain.ClassSystem,
-		mint.CodeARKInvalid: domain.ClassContent,
+		mint.CodeARKInvalid: domain.ClassContent, mint.CodeDOIInvalid: domain.ClassContent,
 	} {
 		if r := (&mint.Error{Code: code, Message: "m"}).Reason(); r.Class != want || r.Code != code || r.Message != "m" {
 			t.Errorf("%s: %+v", code, r)
@@ -228,7 +250,7 @@ func TestReason(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"ark:/13030/xf93gt2q", "ARK:13030/xf-93", "https://n2t.example/ark:/99999/fk4", "ark:/", "://ark:"} {
+	for _, s := range []string{"ark:/13030/xf93gt2q", "ARK:13030/xf-93", "https://n2t.example/ark:/99999/fk4", "ark:/", "://ark:", "doi:10.5060/D2", "https://doi.org/10.5072/fk4"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -8,9 +8,11 @@ import (
 
 // Minter makes the names of one installation. Its zero value is invalid.
 type Minter struct {
-	// NAAN is the name assigning authority number: five to nine betanumeric
-	// characters. 99999 is set aside for tests.
-	NAAN string
+	Scheme string // ARK or DOI; "" = ARK
+	// Authority is, for ARKs, the name assigning authority number: five to nine betanumeric
+	// characters; 99999 is set aside for tests. For DOIs it is the prefix: 10. and four to
+	// six digits; 10.5072 is for tests.
+	Authority string
 	// Shoulder is put before each body: one to eight consonants and one digit,
 	// such as fk4. Ending with the only digit, none is the start of another.
 	Shoulder string
@@ -26,8 +28,13 @@ const (
 // Validate returns every fault of the settings in one *Error with CodeMinterInvalid.
 func (m Minter) Validate() error {
 	var faults []string
-	if !isNAAN(m.NAAN) {
-		faults = append(faults, fmt.Sprintf("the authority number %q must be %d to %d characters out of %s", m.NAAN, minNAAN, maxNAAN, betanumeric))
+	switch {
+	case m.Scheme != "" && m.Scheme != ARK && m.Scheme != DOI:
+		faults = append(faults, fmt.Sprintf("the scheme %q must be %s or %s", m.Scheme, ARK, DOI))
+	case m.Scheme == DOI && !isPrefix(m.Authority):
+		faults = append(faults, fmt.Sprintf("the prefix %q must be 10. and 4 to 6 digits, such as 10.5072", m.Authority))
+	case m.Scheme != DOI && !isNAAN(m.Authority):
+		faults = append(faults, fmt.Sprintf("the authority number %q must be %d to %d characters out of %s", m.Authority, minNAAN, maxNAAN, betanumeric))
 	}
 	if !isShoulder(m.Shoulder) {
 		faults = append(faults, fmt.Sprintf("the shoulder %q must be 1 to %d consonants (no l, no y) and one digit, such as fk4", m.Shoulder, maxShoulder-1))
@@ -42,18 +49,24 @@ func isNAAN(s string) bool {
 	return len(s) >= minNAAN && len(s) <= maxNAAN && isBetanumeric(s)
 }
 
+// isPrefix reports whether s is the prefix of DOIs. With it, too, a name stays within 28 places.
+func isPrefix(s string) bool {
+	digits, ok := strings.CutPrefix(s, "10.")
+	return ok && len(digits) >= 4 && len(digits) <= 6 && strings.Trim(digits, "0123456789") == ""
+}
+
 func isShoulder(s string) bool {
 	return len(s) >= 2 && len(s) <= maxShoulder && isBetanumeric(s) && strings.IndexAny(s, "0123456789") == len(s)-1
 }
 
-// Name returns the ARK of number n. Different numbers have different names. The
+// Name returns the identifier of number n. Different numbers have different names. The
 // Minter must be valid.
 func (m Minter) Name(n uint64) string {
-	s := m.NAAN + "/" + m.Shoulder + encode(n)
-	return "ark:/" + s + string(checkCharacter(s))
+	name := m.Shoulder + encode(n)
+	return ID{m.Scheme, m.Authority, name + string(checkCharacter(m.Authority+"/"+name))}.String()
 }
 
-// Derive returns the ARK of a job: that of jid0000000042 is Name(42). The error is an
+// Derive returns the identifier of a job: that of jid0000000042 is Name(42). The error is an
 // *Error with CodeMinterInvalid or CodeJobIDInvalid.
 func (m Minter) Derive(jid string) (string, error) {
 	if err := m.Validate(); err != nil {
@@ -69,31 +82,33 @@ func (m Minter) Derive(jid string) (string, error) {
 // MadeFor reports whether a name is the one that a job is given, whatever the authority
 // and the shoulder.
 func MadeFor(name, jid string) bool {
-	a, err := Parse(name)
-	end := strings.IndexAny(a.Name, "0123456789")
+	id, err := Parse(name)
+	end := strings.IndexAny(id.Name, "0123456789")
 	if err != nil || end < 0 {
 		return false
 	}
-	made, err := Minter{a.NAAN, a.Name[:end+1]}.Derive(jid)
+	made, err := Minter{id.Scheme, id.Authority, id.Name[:end+1]}.Derive(jid)
 	return err == nil && made == name
 }
 
 // Owns reports whether a name is of the authority and the shoulder.
-func (m Minter) Owns(a ARK) bool { return a.NAAN == m.NAAN && strings.HasPrefix(a.Name, m.Shoulder) }
+func (m Minter) Owns(id ID) bool {
+	return (id.Scheme == DOI) == (m.Scheme == DOI) && id.Authority == m.Authority && strings.HasPrefix(id.Name, m.Shoulder)
+}
 
 // Mintable reports whether a name, or what it is a part or a variant of, is one that a
 // job has or may yet get.
-func (m Minter) Mintable(a ARK) bool {
-	base := a.Name
+func (m Minter) Mintable(id ID) bool {
+	base := id.Name
 	if end := strings.IndexAny(base, "/."); end >= 0 {
 		base = base[:end]
 	}
 	body, ok := strings.CutPrefix(base, m.Shoulder)
-	if a.NAAN != m.NAAN || !ok || len(body) <= minWidth {
+	if !m.Owns(id) || !ok || len(body) <= minWidth {
 		return false
 	}
 	n, ok := decode(body[:len(body)-1])
-	return ok && n <= maxJob && m.Name(n) == ARK{a.NAAN, base}.String()
+	return ok && n <= maxJob && m.Name(n) == ID{id.Scheme, id.Authority, base}.String()
 }
 
 // maxJob is the highest number of a job: an id has ten digits.
@@ -146,7 +161,7 @@ func encode(n uint64) string {
 	return string(buf[i:])
 }
 
-// checkCharacter returns the NOID check character of "NAAN/name": the sum
+// checkCharacter returns the NOID check character of "AUTHORITY/name": the sum
 // of position (from 1) times value, modulo 29. Characters outside the alphabet,
 // such as the slash, count as zero but take up a position.
 func checkCharacter(s string) byte {

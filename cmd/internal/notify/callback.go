@@ -3,7 +3,6 @@ package notify
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/webhook"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -24,15 +24,27 @@ type Doer interface {
 // again; what it says does not count.
 const maxAnswer = 64 << 10
 
-// Callback posts body as JSON to url, with key as its Idempotency-Key: 1 to 255
-// printable ASCII characters without space. Any answer of 200 to 299 is success.
+// Content is what a callback says.
+type Content struct {
+	Type string // media type
+	Body []byte
+}
+
+// Callback posts content to url, with key as its Idempotency-Key: 1 to 255 printable ASCII
+// characters without space. With secrets it is signed by each of them. Any answer of 200 to 299 is success.
 // Redirects are the Doer's matter; one that it returns is an error. The
 // error is an *Error; Retry reports whether sending again, with the same key, may
 // help.
-func Callback(ctx context.Context, via Doer, url, key string, body any) error {
-	req, err := request(ctx, url, key, body)
+func Callback(ctx context.Context, via Doer, url, key string, content Content, secrets []webhook.Secret) error {
+	req, err := request(ctx, url, key, content)
 	if err != nil {
 		return err
+	}
+	if len(secrets) > 0 {
+		stamp := strconv.FormatInt(time.Now().Unix(), 10)
+		req.Header.Set(webhook.HeaderID, key)
+		req.Header.Set(webhook.HeaderTimestamp, stamp)
+		req.Header.Set(webhook.HeaderSignature, webhook.Sign(key, stamp, content.Body, secrets))
 	}
 	var resp *http.Response
 	err = crash.Around("notify/callback/send", func() (err error) {
@@ -50,22 +62,18 @@ func Callback(ctx context.Context, via Doer, url, key string, body any) error {
 	return refused(resp)
 }
 
-func request(ctx context.Context, url, key string, body any) (*http.Request, error) {
-	invalid := func(why string, cause error) *Error {
-		return &Error{Code: CodeCallbackInvalid, Class: domain.ClassSystem, Message: "callback: " + why, cause: cause}
+func request(ctx context.Context, url, key string, content Content) (*http.Request, error) {
+	invalid := func(why string) *Error {
+		return &Error{Code: CodeCallbackInvalid, Class: domain.ClassSystem, Message: "callback: " + why}
 	}
 	if key == "" || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, invalid("the delivery key must be 1 to 255 printable ASCII characters without space", nil)
+		return nil, invalid("the delivery key must be 1 to 255 printable ASCII characters without space")
 	}
-	text, err := json.Marshal(body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(content.Body))
 	if err != nil {
-		return nil, invalid("the content cannot be written as JSON", err)
+		return nil, invalid("the profile's callback URL is not a URL; correct it")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(text))
-	if err != nil {
-		return nil, invalid("the profile's callback URL is not a URL; correct it", nil)
-	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", content.Type)
 	req.Header.Set("Idempotency-Key", key)
 	return req, nil
 }

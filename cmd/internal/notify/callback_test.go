@@ -68,7 +68,7 @@ func TestCallback(t *testing.T) {
 			}
 		}))
 		t.Cleanup(s.Close)
-		if err := notify.Callback(t.Context(), s.Client(), s.URL, "jid0000000042/9/callback", job{"jid0000000042"}); err != nil {
+		if err := notify.Callback(t.Context(), s.Client(), s.URL, "jid0000000042/9/callback", notify.Content{Type: "application/json", Body: []byte(`{"job_id":"jid0000000042"}`)}, nil); err != nil {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestCallbackStatus(t *testing.T) {
 			h := http.Header{"Retry-After": {"17"}}
 			return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("s3cret")), Request: r}, nil
 		})
-		e := fails(t, notify.Callback(t.Context(), via, "http://h/?k=s3cret", "k", 1), notify.CodeHTTPStatus, domain.ClassSystem)
+		e := fails(t, notify.Callback(t.Context(), via, "http://h/?k=s3cret", "k", one, nil), notify.CodeHTTPStatus, domain.ClassSystem)
 		temporary, after := e.Retry()
 		if temporary != again || (after == 17*time.Second) != again || e.Status != status || !strings.Contains(e.Error(), strconv.Itoa(status)) {
 			t.Errorf("%+v", e)
@@ -115,7 +115,7 @@ func TestCallbackUnsent(t *testing.T) {
 		{"late", late, context.DeadlineExceeded, notify.CodeTimeout, domain.ClassTimeout, false},
 	} {
 		via := doer(func(*http.Request) (*http.Response, error) { return nil, c.err })
-		e := fails(t, notify.Callback(c.ctx, via, target, "k", 1), c.code, c.class)
+		e := fails(t, notify.Callback(c.ctx, via, target, "k", one, nil), c.code, c.class)
 		if e.Temporary != c.again {
 			t.Errorf("%s: temporary %v", c.name, e.Temporary)
 		}
@@ -132,8 +132,9 @@ func TestCallbackInvalid(t *testing.T) {
 		return nil, io.EOF
 	})
 	for _, key := range []string{"", "a b", "a\r\nX-Evil: 1", "a\tb", "\x00", "é", "\x7f", strings.Repeat("k", 256)} {
-		fails(t, notify.Callback(t.Context(), via, "http://h/", key, 1), notify.CodeCallbackInvalid, domain.ClassSystem)
+		fails(t, notify.Callback(t.Context(), via, "http://h/", key, one, nil), notify.CodeCallbackInvalid, domain.ClassSystem)
 	}
-	fails(t, notify.Callback(t.Context(), via, "http://h/", "k", func() {}), notify.CodeCallbackInvalid, domain.ClassSystem)
-	fails(t, notify.Callback(t.Context(), via, "http://u:s3cret@%zz/", "k", 1), notify.CodeCallbackInvalid, domain.ClassSystem)
+	fails(t, notify.Callback(t.Context(), via, "http://u:s3cret@%zz/", "k", one, nil), notify.CodeCallbackInvalid, domain.ClassSystem)
 }
+
+var one = notify.Content{Type: "application/json", Body: []byte("1")}

@@ -19,6 +19,7 @@ const (
 	CodeCancelled       domain.Code = "cancelled"        // the caller's context ended
 	CodeMailInvalid     domain.Code = "mail_invalid"     // a mail that may not be written
 	CodeMailDrop        domain.Code = "mail_drop"        // the drop directory cannot be written
+	CodeMailServer      domain.Code = "mail_server"      // no mail gets through to the mail server
 )
 
 // Error is every error of this package.

@@ -31,12 +31,16 @@ func (d MailDrop) Deliver(m Message) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name := FileName(m.Key)
-	if err := d.put(name, text); err != nil {
-		return "", &Error{Code: CodeMailDrop, Class: domain.ClassSystem, Temporary: true, cause: err,
+	return FileName(m.Key), d.Put(m.Key, text)
+}
+
+// Put is Deliver for a message that is written already, under its key.
+func (d MailDrop) Put(key string, text []byte) error {
+	if err := d.put(FileName(key), text); err != nil {
+		return &Error{Code: CodeMailDrop, Class: domain.ClassSystem, Temporary: true, cause: err,
 			Message: fmt.Sprintf("mail: cannot write into the drop directory: %v; look at its space and permissions", err)}
 	}
-	return name, nil
+	return nil
 }
 
 func (d MailDrop) put(name string, text []byte) error {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/testkit/mailread"
 )
 
 func report() notify.Message {
@@ -320,4 +321,51 @@ func TestFileName(t *testing.T) {
 			t.Fatalf("%q", x)
 		}
 	})
+}
+
+// TestParts: a mail with a page and attachments is read back whole, and is the same each time
+// it is written, whatever its text looks like.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	m := report()
+	m.Text += "\n boundary=" + strings.Repeat("0a", 30) + "\n"
+	m.HTML = "<p>tide é.csv</p>\n boundary=" + strings.Repeat("1b", 30) + "\n"
+	m.Files = []notify.File{{Name: "r.csv", Type: "text/csv", Data: []byte("a,b\n1,é\n")}, {Name: "r.json", Type: "application/json", Data: []byte("{}")}}
+	first, err := m.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		page  string
+		files []notify.File
+	}{{"page", m.HTML, nil}, {"files", "", m.Files}, {"both", m.HTML, m.Files}} {
+		m.HTML, m.Files = c.page, c.files
+		raw, err := m.Bytes()
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		if again, err := m.Bytes(); err != nil || !bytes.Equal(raw, again) {
+			t.Errorf("%s: written twice it differs (%v):\n%s\n%s", c.name, err, raw, again)
+		}
+		got, err := mailread.Read(bytes.NewReader(raw))
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", c.name, err, raw)
+		}
+		if got.Text != m.Text || got.HTML != c.page || len(got.Files) != len(c.files) {
+			t.Errorf("%s: read back as %+v", c.name, got)
+		}
+		for _, f := range c.files {
+			if !bytes.Equal(got.Files[f.Name], f.Data) {
+				t.Errorf("%s: %s is %q", c.name, f.Name, got.Files[f.Name])
+			}
+		}
+		if c.name == "both" && !bytes.Equal(raw, first) {
+			t.Error("the same message differs")
+		}
+	}
+	m.Files = []notify.File{{Name: "r.csv", Data: make([]byte, notify.MaxAttachments)}, {Name: "a\nb", Data: []byte("x")}}
+	if _, err := m.Bytes(); err == nil || !strings.Contains(err.Error(), "attachment 1: the name") || !strings.Contains(err.Error(), "attach up to 10, of up to 5242880 bytes") {
+		t.Error(err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/mail"
+	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,8 +25,9 @@ const (
 	maxText    = 1 << 20
 	maxTo      = 100
 	maxAddress = 254
-	// MaxAttachment bounds an attachment.
-	MaxAttachment = 5 << 20
+	maxFiles   = 10
+	// MaxAttachments bounds the attachments of a mail together.
+	MaxAttachments = 5 << 20
 )
 
 // Recipient reports whether s is an address that mails can be sent to.
@@ -42,14 +44,14 @@ type Message struct {
 	Subject string    // one line, up to 500 bytes
 	Text    string    // up to 1 MiB; lines end in LF or CRLF; control characters but tab are shown as U+FFFD
 	HTML    string    // the same as a page, up to 1 MiB; "" = plain text is all
-	File    *File     // attached, nil = none; a message with HTML has none
+	Files   []File    // attached, up to 10 of them, together up to MaxAttachments
 	Date    time.Time // of the mail, not of its writing, so that writing it again gives the same bytes
 }
 
 // File is an attachment.
 type File struct {
 	Name, Type string // its media type
-	Data       []byte // up to MaxAttachment
+	Data       []byte
 }
 
 // Validate returns everything that is wrong with the message, in one *Error with
@@ -80,8 +82,14 @@ func (m Message) Validate() error {
 	if len(m.HTML) > maxText || !utf8.ValidString(m.HTML) {
 		bad("the page must be up to %d bytes of UTF-8", maxText)
 	}
-	if f := m.File; f != nil && (m.HTML != "" || f.Name == "" || len(f.Name) > maxKey || !oneLine(f.Name) || len(f.Data) > MaxAttachment) {
-		bad("an attachment has a name of one line, up to %d bytes, and no page beside it", MaxAttachment)
+	attached := 0
+	for i, f := range m.Files {
+		if attached += len(f.Data); f.Name == "" || len(f.Name) > maxKey || !oneLine(f.Name) {
+			bad("attachment %d: the name must be 1 to %d bytes of one line of UTF-8", i, maxKey)
+		}
+	}
+	if len(m.Files) > maxFiles || attached > MaxAttachments {
+		bad("%d attachments of %d bytes together; attach up to %d, of up to %d bytes", len(m.Files), attached, maxFiles, MaxAttachments)
 	}
 	if m.Date.IsZero() || m.Date.Year() < 1970 || m.Date.Year() > 9999 {
 		bad("the date is missing or not between 1970 and 9999")
@@ -139,12 +147,9 @@ func (m Message) Bytes() ([]byte, error) {
 	g.SetGenHeader("Auto-Submitted", "auto-generated")
 	g.SetBodyString(gomail.TypeTextPlain, plainText(m.Text))
 	if m.HTML != "" {
-		// The boundary depends on the parts, so that none of them can hold it.
-		g.SetBoundary(halfSum(m.Key + "\x00" + m.Text + "\x00" + m.HTML))
 		g.AddAlternativeString(gomail.TypeTextHTML, plainText(m.HTML))
 	}
-	if f := m.File; f != nil {
-		g.SetBoundary(halfSum(m.Key + "\x00" + m.Text + "\x00" + string(f.Data)))
+	for _, f := range m.Files {
 		err := g.AttachReader(f.Name, bytes.NewReader(f.Data), gomail.WithFileContentType(gomail.ContentType(f.Type)))
 		if err != nil {
 			return nil, &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: the attachment cannot be written", cause: err}
@@ -154,7 +159,32 @@ func (m Message) Bytes() ([]byte, error) {
 	if _, err := g.WriteTo(&out); err != nil {
 		return nil, &Error{Code: CodeMailInvalid, Class: domain.ClassSystem, Message: "mail: it cannot be written", cause: err}
 	}
-	return out.Bytes(), nil
+	return m.bounded(out.Bytes()), nil
+}
+
+// boundary finds the boundary in the head of parts.
+var boundary = regexp.MustCompile(`(?m)^ boundary=([0-9a-f]{60})\r?$`)
+
+// bounded returns a message with boundaries that are the same each time it is written, in
+// place of the library's, which are drawn. They depend on the parts, so that none of them
+// can hold one. The heads of parts come before what the message says: first that of the
+// attachments, then that of the text and its page.
+func (m Message) bounded(written []byte) []byte {
+	parts := []string{m.Key, m.Text, m.HTML}
+	for _, f := range m.Files {
+		parts = append(parts, f.Name, string(f.Data))
+	}
+	heads := 0
+	if m.HTML != "" {
+		heads++
+	}
+	if len(m.Files) > 0 {
+		heads++
+	}
+	for i, drawn := range boundary.FindAllSubmatch(written, heads) {
+		written = bytes.ReplaceAll(written, drawn[1], []byte(halfSum(fmt.Sprint(i)+"\x00"+strings.Join(parts, "\x00"))))
+	}
+	return written
 }
 
 // halfSum returns the first half of the SHA-256 of s in hex.

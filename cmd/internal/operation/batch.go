@@ -37,7 +37,7 @@ func batches() []*Operation {
 				return app.Page[app.BatchSummary]{}, err
 			}
 			p, err := c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor))
-			return orUnknown(ctx, c, in.named(), p, err)
+			return orUnknown(ctx, c, in.named(""), p, err)
 		}),
 		get("batch.show", "/v1/batches/{id}", "Show a batch and its jobs", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (v app.BatchView, err error) {
 			then, err := in.moment()

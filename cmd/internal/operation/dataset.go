@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -54,20 +55,14 @@ func (d *DatasetAdd) Collection(ctx context.Context, c *Call) (string, error) {
 // DatasetSet changes a dataset. What is absent stays.
 type DatasetSet struct {
 	DatasetName
-	Setting
-	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed"`
-	Body    struct {
+	MatchSetting
+	Body struct {
 		Profile      *string `json:"profile,omitempty" minLength:"1" maxLength:"64" doc:"Another profile of the same collection"`
 		GroupPattern *string `json:"group_pattern,omitempty" maxLength:"256" doc:"Regular expression of groups; empty = none"`
 		Reason       string  `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
 		// Rules are those of its files.
 		Rules *setting.Rules `json:"rules,omitempty" doc:"Which files are processed and what they wait for; absent = as before"`
 	}
-}
-
-func (s *DatasetSet) prepare(op *Operation, c *Call) error {
-	c.App.DryRun = s.DryRun
-	return s.command(op, c, s.IfMatch)
 }
 
 // DiscoveryAdd has a directory polled.
@@ -84,6 +79,9 @@ type DiscoveryAdd struct {
 		NewerThan time.Time `json:"newer_than,omitzero" doc:"Only files modified from then on; those whose listing names no date count"`
 		MaxSize   int64     `json:"max_size,omitempty" minimum:"0" doc:"Only files of at most this many bytes; those whose listing names no size count"`
 		Reason    string    `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
+		GroupBy   string    `json:"group_by,omitempty" maxLength:"256" example:"^([0-9]{8})_" doc:"Regular expression; what its first parentheses match in the path of a file is its group; absent = as the dataset says"`
+		// Deposit is of its groups.
+		Deposit *setting.GroupDeposit `json:"deposit,omitempty" doc:"Makes one deposit of each complete group; absent = none"`
 	}
 }
 
@@ -101,6 +99,14 @@ type DiscoveryChange struct {
 // DiscoveryLs chooses discoveries.
 type DiscoveryLs struct {
 	Dataset string `query:"dataset" maxLength:"64" doc:"Only those of this dataset"`
+	State   string `query:"state" enum:"polled,paused" doc:"Only in this state"`
+	Host    string `query:"host" maxLength:"300" doc:"Only those of this server, host and port"`
+	InCollection
+}
+
+// leavesOut reports whether a discovery is not chosen; names are the datasets that are, nil = all.
+func (l *DiscoveryLs) leavesOut(d *directories.Discovery, names []string) bool {
+	return names != nil && !slices.Contains(names, d.Dataset) || l.Host != "" && d.Host() != l.Host || l.State != "" && (l.State == "paused") != d.Paused
 }
 
 func datasetOperations() []*Operation {
@@ -117,9 +123,9 @@ func datasetOperations() []*Operation {
 		})
 	}
 	return []*Operation{
-		get("dataset.ls", datasets, "List the datasets of the collections that you may see", OnSeen, false, func(ctx context.Context, c *Call, _ *None) (app.Page[directories.Dataset], error) {
-			list, err := directories.Datasets(ctx, c.App)
-			return Whole(inSightOf(c, list, func(d directories.Dataset) string { return d.Collection }), err)
+		get("dataset.ls", datasets, "List the datasets of the collections that you may see", OnSeen, false, func(ctx context.Context, c *Call, in *InCollection) (app.Page[directories.Dataset], error) {
+			p, err := Whole(c.datasets(ctx, *in))
+			return orUnknown(ctx, c, in.named(""), p, err)
 		}),
 		row(read("dataset.show", datasets+"/{name}", "Show a dataset"), func(ctx context.Context, c *Call, in *DatasetName) (directories.Dataset, error) {
 			d, err := directories.ShowDataset(ctx, c.App, in.Name)
@@ -138,8 +144,9 @@ func datasetOperations() []*Operation {
 			if err != nil {
 				return app.Page[directories.Discovery]{}, err
 			}
-			of, err := directories.Collections(ctx, c.App)
-			return Whole(inSightOf(c, list, func(d directories.Discovery) string { return of[d.Dataset] }), err)
+			names, err := c.datasetsOf(ctx, in.InCollection)
+			p, err := Whole(slices.DeleteFunc(list, func(d directories.Discovery) bool { return in.leavesOut(&d, names) }), err)
+			return orUnknown(ctx, c, in.named(in.Dataset), p, err)
 		}),
 		row(read("discover.show", discoveries+"/{name}", "Show an open directory that is polled"), func(ctx context.Context, c *Call, in *DiscoveryName) (directories.Discovery, error) {
 			d, err := directories.ShowDiscovery(ctx, c.App, in.Name)
@@ -149,22 +156,11 @@ func datasetOperations() []*Operation {
 		row(write("discover.add", discoveries+"/{name}/add", "Have an open directory polled for files of a dataset"), func(ctx context.Context, c *Call, in *DiscoveryAdd) (app.Changed, error) {
 			b := in.Body
 			return directories.AddDiscovery(ctx, c.App, in.Name, domain.Discovery{URL: b.URL, Dataset: b.Dataset, Group: b.Group, EverySeconds: b.Every, Pattern: b.Pattern,
-				Recursive: b.Recursive, NewerThan: domain.At(b.NewerThan), MaxSize: b.MaxSize}, b.Reason)
+				Recursive: b.Recursive, NewerThan: domain.At(b.NewerThan), MaxSize: b.MaxSize, GroupBy: b.GroupBy, Deposit: b.Deposit}, b.Reason)
 		}),
 		poll("run", "Poll a directory now", directories.RunDiscovery),
 		poll("pause", "Do not poll a directory until it is resumed", directories.PauseDiscovery),
 		poll("resume", "Poll a directory again", directories.ResumeDiscovery),
 		poll("rm", "Do not poll a directory any more", directories.RmDiscovery),
 	}
-}
-
-// inSightOf returns what belongs to collections that the caller may see.
-func inSightOf[T any](c *Call, list []T, of func(T) string) []T {
-	seen := []T{}
-	for _, one := range list {
-		if c.Caller.May(access.See, of(one)) {
-			seen = append(seen, one)
-		}
-	}
-	return seen
 }

@@ -14,7 +14,7 @@ import (
 // are, and -1 where the configuration counts again.
 type Settings struct {
 	QueueName
-	Setting
+	MatchSetting
 }
 
 // QueueUsers changes which users only some processors serve.
@@ -60,7 +60,8 @@ type QueueUnlimit struct {
 // QueueMove parks or unparks deposits of a deposit queue: those of the users, those that are
 // named, or with both those of the users that are named.
 type QueueMove struct {
-	Settings
+	QueueName
+	Setting
 	Body struct {
 		Users  []string  `json:"users,omitempty" maxItems:"1000" doc:"Only deposits of these users"`
 		IDs    []string  `json:"ids,omitempty" maxItems:"10000" doc:"Only these batches, or queries"`
@@ -94,7 +95,9 @@ func depositQueueOperations() []*Operation {
 			return queues.ShowBoard(ctx, c.App, in.Name)
 		}),
 		get("queue.show", "/v1/deposit-queues/{name}", "Show the settings of a deposit queue", OnInstallation, false, func(ctx context.Context, c *Call, in *QueueName) (queues.Shown, error) {
-			return queues.Show(ctx, c.App, in.Name)
+			s, err := queues.Show(ctx, c.App, in.Name)
+			c.version = s.Setting
+			return s, err
 		}),
 		queueChange("/v1/deposit-queues/", verb[string]{"suspend", "Suspend a deposit queue: no deposits are grabbed", queues.Suspend}),
 		prohibit("prohibit", "Let only processors that require them serve users of a deposit queue", false),

@@ -8,7 +8,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
-	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
@@ -53,10 +52,7 @@ func dropFolder() []*Operation {
 	return []*Operation{
 		get("drop.ls", "/v1/uploads", "List the deposits in the drop folder: the own, or all with the right in all collections", OnSelf, false,
 			func(ctx context.Context, c *Call, in *DropList) (app.Page[drops.Shown], error) {
-				of := in.Submitter
-				if !c.Caller.May(access.See, "") {
-					of = c.Caller.Name
-				}
+				of := cmp.Or(c.Caller.SeesUser(), in.Submitter)
 				all, err := drops.List(ctx, c.App, of, in.Removed)
 				after, wrong := app.After(app.Cursor(in.Cursor), "deposit", drops.ParseID)
 				if wrong != nil {

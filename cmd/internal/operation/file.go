@@ -49,7 +49,7 @@ func files() []*Operation {
 				return p, err
 			}
 			p, err = c.App.Files(ctx, f, app.Cursor(in.Cursor))
-			return orUnknown(ctx, c, in.named(), p, err)
+			return orUnknown(ctx, c, in.named(in.Dataset), p, err)
 		}),
 		get("file.show", "/v1/files/{id}", "Show a file and its history", OnThing, true, func(ctx context.Context, c *Call, in *FileShow) (app.FileView, error) {
 			then, err := in.moment()
@@ -72,6 +72,7 @@ func files() []*Operation {
 		{"skip", "Skip a downloaded file", method((*app.App).SkipFile)},
 		{"redownload", "Fetch a file of a dataset anew", again.Redownload},
 		{"reprocess", "Process a file of a dataset again", again.Reprocess},
+		{"abandon", "Give up a ready file of a dataset", again.Abandon},
 	} {
 		all = append(all, change("file", "/v1/files", v, func(in *FileChange) (domain.FileHash, string) { return domain.FileHash(in.ID), in.Why() }))
 	}

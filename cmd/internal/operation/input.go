@@ -11,7 +11,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/ratelimit"
+	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/cmd/internal/app/texts"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -173,7 +176,7 @@ func (o *Once) command(op *Operation, c *Call, ifMatch string) error {
 	if ifMatch != "" && ifMatch != "*" {
 		version, err := strconv.ParseInt(strings.Trim(ifMatch, `"`), 10, 64)
 		if err != nil || version < 1 {
-			return invalid("If-Match: %s is not the ETag of a batch, job or file, such as \"7\"", ifMatch)
+			return invalid("If-Match: %s is not an ETag, such as \"7\"", ifMatch)
 		}
 		cmd.IfVersion = version
 	}
@@ -196,6 +199,17 @@ type Setting struct {
 func (s *Setting) prepare(op *Operation, c *Call) error {
 	c.App.DryRun = s.DryRun
 	return s.command(op, c, "")
+}
+
+// MatchSetting is what commands with a body of their own take about what has a version.
+type MatchSetting struct {
+	Setting
+	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed"`
+}
+
+func (s *MatchSetting) prepare(op *Operation, c *Call) error {
+	c.App.DryRun = s.DryRun
+	return s.command(op, c, s.IfMatch)
 }
 
 // Change is what every other command takes.
@@ -235,6 +249,20 @@ func (a *Answer[O]) describe(ctx context.Context, op *Operation, c *Call, in any
 	var about domain.Aggregate
 	var version int64
 	switch out := any(a.Body).(type) {
+	case queries.Query:
+		version = out.Version
+		if op.Write {
+			about, a.Location = out.ID.Aggregate(), "/v1/queries/"+string(out.ID)
+		}
+	case entries.Work:
+		version = out.Version
+		if op.Write {
+			about, a.Location = out.ID.Aggregate(), "/v1/compute/entries/"+string(out.ID)
+		}
+	case slots.View:
+		version = out.Version
+	case app.Timeouts:
+		version = out.Version
 	case app.Changed:
 		about, _ = domain.ParseAggregate(out.Subject)
 		version = out.Version

@@ -26,7 +26,7 @@ type CollectionRelease struct {
 // QueueChange is a command about a queue.
 type QueueChange struct {
 	QueueName
-	Change
+	Match
 }
 
 // isURL reports whether a payload is a URL that is fetched.
@@ -105,7 +105,7 @@ func status() []*Operation {
 
 // TimeoutsSet sets the timeouts of the installation.
 type TimeoutsSet struct {
-	Setting
+	MatchSetting
 	Body struct {
 		Download   int64  `json:"download_seconds,omitempty" minimum:"1" maximum:"604800" doc:"How long a download may take, in seconds; absent = as it is"`
 		Processing int64  `json:"processing_seconds,omitempty" minimum:"1" maximum:"604800" doc:"How long the processing of a file may take, in seconds; absent = as it is"`

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
 	"github.com/accession-ingest/accession/domain"
@@ -59,7 +60,7 @@ func jobs() []*Operation {
 			}
 			p, err = c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
 			unplaced(p.Items)
-			return orUnknown(ctx, c, in.named(), p, err)
+			return orUnknown(ctx, c, in.named(""), p, err)
 		}),
 		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (v app.JobView, err error) {
 			then, err := in.moment()
@@ -67,7 +68,9 @@ func jobs() []*Operation {
 			case err != nil:
 				return v, err
 			case then.IsNow():
-				v, err = c.App.Job(ctx, domain.JobID(in.ID))
+				if v, err = c.App.Job(ctx, domain.JobID(in.ID)); err == nil {
+					v.Steps, err = entries.StepsOf(ctx, c.App, domain.JobID(in.ID))
+				}
 			default:
 				v, err = c.App.JobAt(ctx, domain.JobID(in.ID), then)
 			}

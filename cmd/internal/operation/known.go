@@ -3,19 +3,22 @@ package operation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
 // named are the things that a filter names.
-type named struct{ profile, collection, submitter, batch, job string }
+type named struct{ profile, collection, submitter, batch, job, dataset string }
 
-func (f *Filter) named() named {
-	return named{profile: f.Profile, collection: f.Collection, submitter: f.Submitter}
+func (f *Filter) named(dataset string) named {
+	return named{dataset: dataset, profile: f.Profile, collection: f.Collection, submitter: f.Submitter}
 }
 
 // orUnknown returns a page, or if it is empty the error about what the filter names and is
@@ -51,6 +54,7 @@ func (c *Call) known(ctx context.Context, n named) error {
 		{"profile", n.profile, "`accession profile ls` lists them", c.hasProfile},
 		{"collection", n.collection, "`accession collection ls` lists them", c.hasCollection},
 		{"submitter", n.submitter, "`accession batch ls` shows who has deposited", c.hasSubmitter},
+		{"dataset", n.dataset, "`accession dataset ls` lists them", c.hasDataset},
 	} {
 		if one.value == "" {
 			continue
@@ -89,6 +93,17 @@ func (c *Call) hasCollection(ctx context.Context, name string) (bool, error) {
 		}
 	}
 	return c.hasBatches(ctx, app.Filter{Collection: name})
+}
+
+// hasDataset reports whether there is a dataset of this name, or for who may see all
+// collections any work that is about it, which needs none.
+func (c *Call) hasDataset(ctx context.Context, name string) (bool, error) {
+	all, err := directories.Datasets(ctx, c.App)
+	if err != nil || slices.ContainsFunc(all, func(d directories.Dataset) bool { return d.Name == name && c.inSight(d.Collection) }) {
+		return err == nil, err
+	}
+	work, err := entries.Ls(ctx, c.App, entries.Filter{Dataset: name, Limit: 1}, "")
+	return len(work.Items) > 0 && c.Caller.May(access.See, ""), err
 }
 
 // catchUpTime is how long the tables may take to show what was accepted a moment ago.

@@ -16,18 +16,36 @@ type Ending struct {
 	On     string // what it is about, as far as it is known
 	Why    string // the reason that was given
 	DryRun bool
+	None   bool  // nothing was changed, because there was nothing to change
 	Err    error // nil = it was done
+}
+
+// chosen is an output of a request that does not name what it changes.
+type chosen interface {
+	// Chosen returns what was changed, "" = nothing.
+	Chosen() string
+}
+
+// choose learns from an output what a request that was done has changed.
+func (e *Ending) choose(out any) {
+	if c, ok := out.(chosen); ok && e.Err == nil {
+		on := c.Chosen()
+		if e.None = on == ""; !e.None {
+			e.On = on
+		}
+	}
 }
 
 // Noted returns the outcome of a request as it is audited, and whether it is: what was
 // changed, every refusal, and every change that failed. kind is that of its error, "" = it has
-// none. A use case that audits its changes itself does so when it has done one.
+// none. A use case that audits its changes itself does so when it has done one. Of what is
+// requested often only refusals are audited.
 func (op *Operation) Noted(e Ending, kind app.Kind) (outcome string, noted bool) {
 	switch kind {
 	case "":
-		return people.Done, op.Write && !op.Audits && !e.DryRun
+		return people.Done, op.Write && !op.Audits && !op.Often && !e.DryRun && !e.None
 	case app.Unavailable, app.Lost, app.Interrupted, app.Failed:
-		return people.Failed, op.Write && !e.DryRun
+		return people.Failed, op.Write && !op.Often && !e.DryRun
 	}
 	return people.Refused, true
 }
@@ -98,7 +116,7 @@ func (op *Operation) subject(ctx context.Context, c *Call, in any) (string, erro
 			return "", err
 		}
 		return "collection/" + name, nil
-	case OnSome, OnInstallation:
+	case OnSome, OnNamed, OnInstallation:
 		if n, ok := in.(about); ok {
 			return n.Subject(), nil
 		}

@@ -1,18 +1,21 @@
 package operation
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/leases"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 )
 
 // TestWhatIsAudited: what was changed, unless it is audited already, every change that failed,
-// and every refusal; no dry run that was allowed, and nothing that was read.
+// and every refusal; no dry run that was allowed, nothing that was read, and of what is
+// requested often only the refusals.
 func TestWhatIsAudited(t *testing.T) {
 	t.Parallel()
-	reads, writes, audits := &Operation{}, &Operation{Write: true}, &Operation{Write: true, Audits: true}
+	reads, writes, audits, often := &Operation{}, &Operation{Write: true}, &Operation{Write: true, Audits: true}, &Operation{Write: true, Often: true}
 	for _, c := range []struct {
 		op      *Operation
 		dry     bool
@@ -33,10 +36,37 @@ func TestWhatIsAudited(t *testing.T) {
 		{writes, false, app.Unavailable, people.Failed, true},
 		{writes, true, app.Failed, people.Failed, false},
 		{audits, false, app.Lost, people.Failed, true},
+		{often, false, "", people.Done, false},
+		{often, false, app.Refused, people.Refused, true},
+		{often, false, app.Unavailable, people.Failed, false},
 	} {
 		outcome, noted := c.op.Noted(Ending{DryRun: c.dry}, c.kind)
 		if outcome != c.outcome || noted != c.noted {
 			t.Errorf("%+v: %s %v", c, outcome, noted)
+		}
+	}
+}
+
+// TestWhatWasChosenIsAudited: the audit has what a request has chosen and changed, and no
+// entry if there was nothing; an error leaves what the request itself has named.
+func TestWhatWasChosenIsAudited(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		out   any
+		err   error
+		on    string
+		noted bool
+	}{
+		{"work", leases.Work{Entry: "eid0000000007"}, nil, "entry/eid0000000007", true},
+		{"no work", leases.Work{}, nil, "installation", false},
+		{"an error", leases.Work{}, errors.New("broken"), "installation", true},
+		{"an output that names nothing", leases.Lease{}, nil, "installation", true},
+	} {
+		e := Ending{On: "installation", Err: c.err}
+		e.choose(c.out)
+		if _, noted := (&Operation{Write: true}).Noted(e, ""); e.On != c.on || noted != c.noted {
+			t.Errorf("%s: %s %v", c.name, e.On, noted)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,19 +31,38 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 		if keyed := has["Idempotency-Key"]; op.Write && keyed == (why != "") {
 			t.Errorf("%s: takes a key %v, listed as what needs none %q", op.Name, keyed, why)
 		}
-		shown := op.On == OnThing || strings.HasPrefix(op.Path, "/v1/profiles/") ||
-			(strings.HasPrefix(op.Path, "/v1/datasets/") || strings.HasPrefix(op.Path, "/v1/discoveries/")) && !strings.HasSuffix(op.Name, ".add")
+		noun, _, _ := strings.Cut(op.Name, ".")
+		where, known := versioned[noun]
+		if known && op.Name == noun+".show" {
+			if v, ok := op.Output.FieldByName("Version"); !otherwise[noun] && (!ok || v.Type.Kind() != reflect.Int64) {
+				t.Errorf("%s shows no version", op.Name)
+			}
+		}
+		shown := op.On == OnThing || known && slices.ContainsFunc(where, func(path string) bool { return strings.HasPrefix(op.Path, path) }) && !others[op.Name] && (!strings.HasSuffix(op.Name, ".add") || noun == "processor") // one that was removed has a version
 		if op.Write && shown != has["If-Match"] {
 			t.Errorf("%s: takes If-Match %v", op.Name, has["If-Match"])
 		}
 	}
 }
 
+// versioned are the things besides batches, jobs and files whose version is shown, with the
+// paths of the commands about one of them.
+var versioned = map[string][]string{"profile": {"/v1/profiles/"}, "dataset": {"/v1/datasets/"}, "discover": {"/v1/discoveries/"}, "query": {"/v1/queries/"},
+	"compute": {"/v1/compute/entries/"}, "slot": {"/v1/slots/"}, "timeouts": {"/v1/timeouts/"}, "queue": {"/v1/deposit-queues/", "/v1/queues/"},
+	"intake": {"/v1/intake/"}, "processor": {"/v1/deposit-queues/"}}
+
+// otherwise are the things that show their version as setting_version.
+var otherwise = map[string]bool{"profile": true, "processor": true, "intake": true}
+
+// others are the operations at these paths that change other things.
+var others = map[string]bool{"profile.check": true, "queue.park": true, "queue.unpark": true}
+
 // always are the operations that are the same however often they are requested.
 var always = map[string]string{
 	"compute.claim":     "a lease whose token did not arrive ends by itself",
 	"compute.heartbeat": "the lease begins again from now on",
 	"compute.complete":  "the lease ends with it, and there is one for each token",
+	"compute.put":       "the same output again is one",
 	"compute.fail":      "the lease ends with it, and there is one for each token",
 	"poison.retry":      "what is applied is held no more",
 	"session.begin":     "each session ends by itself, also one whose token did not arrive",

@@ -31,6 +31,7 @@ const (
 	OnObject       On = "object"       // a stored object
 	OnCollection   On = "collection"   // a collection that the input names
 	OnInstallation On = "installation" // what belongs to no collection
+	OnNamed        On = "named"        // the batches and datasets that the input names, without any what belongs to no collection
 	OnSome         On = "some"         // any collection: the operation is limited to those where the caller has it
 )
 
@@ -52,6 +53,8 @@ type Operation struct {
 	Awaits bool
 	// Audits says that the use case itself audits what it changes.
 	Audits bool
+	// Often says that it is requested again and again, so that only refusals are audited.
+	Often bool
 	// File says that the body of the request is a file.
 	File bool
 	// Sends are the media types of an answer that is not Output as JSON, nil = it is.
@@ -101,6 +104,11 @@ type collected interface {
 	Collection(ctx context.Context, c *Call) (string, error)
 }
 
+// naming is an input that may name batches and datasets.
+type naming interface {
+	permit(ctx context.Context, op *Operation, c *Call) error
+}
+
 // Answer is what an operation answers with.
 type Answer[O any] struct {
 	// ETag is the version of the thing that is shown or was changed, "" = it has none.
@@ -132,6 +140,7 @@ func row[I, O any](op Operation, do func(ctx context.Context, c *Call, in *I) (O
 			var out O
 			if e.Err == nil {
 				out, e.Err = do(ctx, c, in)
+				e.choose(out)
 			}
 			if err := call.Ended(ctx, self, e); err != nil {
 				return nil, err
@@ -172,6 +181,8 @@ func (op *Operation) permit(ctx context.Context, c *Call, in any) error {
 			err = forbidden(op, "in the collection "+name)
 		}
 		return err
+	case OnNamed:
+		return in.(naming).permit(ctx, op, c)
 	case OnSome:
 		if c.Caller.FilterFor(op.Need).Empty() {
 			return forbidden(op, "in any collection")

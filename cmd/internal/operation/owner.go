@@ -59,6 +59,7 @@ func (c *Call) liveOwner(ctx context.Context, of domain.Aggregate) (o query.Owne
 	default:
 		return o, query.ErrNotFound
 	}
+	o.Profile = profile
 	o.Collection, err = c.collectionOf(profile)
 	if known, ok := errors.AsType[*app.Error](err); ok && known.Kind == app.NotFound {
 		err = nil // its profile has gone: it is of no collection

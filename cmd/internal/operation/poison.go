@@ -10,9 +10,11 @@ import (
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// PoisonList says how many held events are listed.
+// PoisonList chooses held events.
 type PoisonList struct {
-	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000" doc:"How many items at most"`
+	Page
+	Batch string `query:"batch" maxLength:"40" doc:"Only of this batch, its jobs and files"`
+	Age          // since when they are held
 }
 
 // PoisonShow names a held event.
@@ -39,8 +41,11 @@ func (p *PoisonRetry) Subject() string {
 func poison() []*Operation {
 	return []*Operation{
 		get("poison.ls", "/v1/poison", "List events that could not be applied to the tables, in the order of the log", OnInstallation, false, func(ctx context.Context, c *Call, in *PoisonList) (p app.Page[tables.PoisonEvent], err error) {
-			held, count, err := tables.Poison(ctx, c.App, in.Limit)
-			return app.Page[tables.PoisonEvent]{Items: held, Total: &count.Events}, err
+			if _, err := (&BatchID{ID: in.Batch}).Thing(); err != nil && in.Batch != "" {
+				return p, err
+			}
+			p, err = tables.Poison(ctx, c.App, tables.PoisonFilter{Batch: domain.BatchID(in.Batch), Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, named{batch: in.Batch}, p, err)
 		}),
 		get("poison.show", "/v1/poison/{seq}", "Show an event that could not be applied to the tables", OnInstallation, false, func(ctx context.Context, c *Call, in *PoisonShow) (tables.PoisonEvent, error) {
 			return tables.PoisonAt(ctx, c.App, uint64(in.Seq))

@@ -28,7 +28,7 @@ type Criteria struct {
 // ProcessorSet adds or changes a processor.
 type ProcessorSet struct {
 	ProcessorName
-	Setting
+	MatchSetting
 	Body struct {
 		Criteria
 		Reason string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
@@ -38,7 +38,7 @@ type ProcessorSet struct {
 // ProcessorChange is a command about a processor.
 type ProcessorChange struct {
 	ProcessorName
-	Change
+	Match
 }
 
 // edit sets what is given.
@@ -70,10 +70,10 @@ func processors() []*Operation {
 		}),
 		get("processor.show", path, "Show what a processor asks for", OnInstallation, false, func(ctx context.Context, c *Call, in *ProcessorName) (p queues.Processor, err error) {
 			list, err := queues.ShowProcessor(ctx, c.App, []string{in.Name}, in.Processor)
-			if err != nil {
-				return p, err
+			if err == nil {
+				p, c.version = list[0], list[0].Setting
 			}
-			return list[0], nil
+			return p, err
 		}),
 		act("processor.add", path+"/add", "Add a processor to a deposit queue", func(ctx context.Context, c *Call, in *ProcessorSet) (app.Changed, error) {
 			p := domain.Processor{Queue: in.Name}

@@ -48,23 +48,22 @@ type ProfileCheck struct {
 // ProfileSet has another content of a profile.
 type ProfileSet struct {
 	ProfileName
-	Setting
-	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed; setting_version of what is shown"`
-	Body    struct {
+	MatchSetting
+	Body struct {
 		Content string `json:"content" lines:"true" minLength:"1" maxLength:"65536" doc:"The profile, as the YAML file that it would be in profiles_dir"`
 		Reason  string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
 	}
-}
-
-func (s *ProfileSet) prepare(op *Operation, c *Call) error {
-	c.App.DryRun = s.DryRun
-	return s.command(op, c, s.IfMatch)
 }
 
 // ProfileRm removes what was set of a profile.
 type ProfileRm struct {
 	ProfileName
 	Match
+}
+
+// ProfileList chooses profiles.
+type ProfileList struct {
+	Collection string `query:"collection" maxLength:"200" doc:"Only of this collection"`
 }
 
 func profileOperations() []*Operation {
@@ -75,15 +74,16 @@ func profileOperations() []*Operation {
 		return change
 	}
 	return []*Operation{
-		get("profile.ls", "/v1/profiles", "List the profiles that you may deposit with, or whose collection you may see", OnSeen, false, func(ctx context.Context, c *Call, _ *None) (app.Page[ProfileItem], error) {
+		get("profile.ls", "/v1/profiles", "List the profiles that you may deposit with, or whose collection you may see", OnSeen, false, func(ctx context.Context, c *Call, in *ProfileList) (app.Page[ProfileItem], error) {
 			list, err := c.App.Profiles(ctx)
 			seen := []ProfileItem{}
 			for _, p := range list {
-				if c.Caller.May(access.See, p.Collection) || c.Caller.May(access.Deposit, p.Collection) {
+				if (in.Collection == "" || p.Collection == in.Collection) && c.inSight(p.Collection) {
 					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
 				}
 			}
-			return Whole(seen, err)
+			page, err := Whole(seen, err)
+			return orUnknown(ctx, c, named{collection: in.Collection}, page, err)
 		}),
 		row(Operation{Name: "profile.show", Method: http.MethodGet, Path: path, Summary: "Show a profile with its defaults, and what says so", Need: access.Act, On: OnCollection},
 			func(ctx context.Context, c *Call, in *ProfileName) (profiles.Shown, error) {

@@ -70,20 +70,21 @@ type QueryList struct {
 	Page
 	Age
 	Submitter string `query:"submitter" maxLength:"256" doc:"Only those of this user"`
+	Code      string `query:"code" maxLength:"100" doc:"Only those that failed or are parked for a reason with this code"`
 	State     string `query:"state" enum:"received,parked,grabbed,answered,failed" doc:"Only in this state"`
 }
 
 // QueryChange is a command about a query.
 type QueryChange struct {
 	QueryID
-	Change
+	Match
 }
 
 func queryOperations() []*Operation {
 	all := []*Operation{
 		row(Operation{Name: "query.submit", Method: http.MethodPost, Path: "/v1/queries", Summary: "Ask about a list of identifiers, in turn",
-			Need: access.See, On: OnInstallation, Write: true, File: true}, func(ctx context.Context, c *Call, in *QuerySubmit) (q queries.Query, err error) {
-			w := queries.Wishes{Submitter: in.Submitter, Mail: in.Mail, Format: in.Format, Key: in.Key}.Of(c.Caller.Name)
+			On: OnSeen, Write: true, File: true}, func(ctx context.Context, c *Call, in *QuerySubmit) (q queries.Query, err error) {
+			w := queries.Wishes{Submitter: in.Submitter, Mail: in.Mail, Format: in.Format, Key: in.Key, Sees: new(c.Caller.Filter())}.Of(c.Caller.Name)
 			if w.Submitter != c.Caller.Name && !c.Caller.May(access.Act, "") {
 				return q, &app.Error{Kind: app.Forbidden, What: "ask for " + w.Submitter, Err: fmt.Errorf("you have no right to ask for another user"),
 					Hint: "leave submitter out; operators of all collections may name another user"}
@@ -101,32 +102,36 @@ func queryOperations() []*Operation {
 			return queries.Submit(ctx, c.App, list.Named(in.Name), w)
 		}),
 		stream(Operation{Name: "query.answer", Method: http.MethodPost, Path: "/v1/queries/answer", Summary: "Ask about a list of identifiers now",
-			Need: access.See, On: OnInstallation, File: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryAnswer) (send, error) {
+			On: OnSeen, File: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryAnswer) (send, error) {
 			list, err := queries.Read("-", in.body)
 			if err != nil {
 				return nil, err
 			}
-			r, err := queries.Answer(ctx, c.App, list)
+			r, err := queries.Answer(ctx, c.App, list, new(c.Caller.Filter()))
 			return written(r, in.Format, "", time.Now()), err
 		}),
-		get("query.ls", "/v1/queries", "List queries, newest first", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
-			p, err := queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: in.Submitter, Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
+		get("query.ls", "/v1/queries", "List queries, newest first: the own, or all with the right in all collections", OnSelf, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
+			own := c.Caller.SeesUser()
+			if own != "" && in.Submitter != "" && in.Submitter != own {
+				return orUnknown(ctx, c, named{submitter: in.Submitter}, app.Page[queries.Query]{Items: []queries.Query{}}, nil)
+			}
+			p, err := queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: cmp.Or(own, in.Submitter), Code: in.Code, Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
 			return orUnknown(ctx, c, named{submitter: in.Submitter}, p, err)
 		}),
-		get("query.show", "/v1/queries/{id}", "Show a query, and how its lines were answered", OnInstallation, false, func(ctx context.Context, c *Call, in *QueryID) (q queries.Query, err error) {
+		get("query.show", "/v1/queries/{id}", "Show a query, and how its lines were answered: an own one, or any with the right in all collections", OnSelf, false, func(ctx context.Context, c *Call, in *QueryID) (q queries.Query, err error) {
 			id, err := in.id()
 			if err != nil {
 				return q, err
 			}
-			return queries.Show(ctx, c.App, id)
+			return queries.Show(ctx, c.App, id, c.Caller.SeesUser())
 		}),
-		stream(Operation{Name: "query.report", Method: http.MethodGet, Path: "/v1/queries/{id}/report", Summary: "Get the answers of a query",
-			Need: access.See, On: OnInstallation, Awaits: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
+		stream(Operation{Name: "query.report", Method: http.MethodGet, Path: "/v1/queries/{id}/report", Summary: "Get the answers of a query: of an own one, or of any with the right in all collections",
+			On: OnSelf, Awaits: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryReport) (send, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err
 			}
-			r, err := queries.Report(ctx, c.App, id)
+			r, err := queries.Report(ctx, c.App, id, c.Caller.SeesUser())
 			return written(r, cmp.Or(in.Format, r.Format, export.FormatText), "", time.Now()), err
 		}),
 	}

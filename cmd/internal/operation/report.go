@@ -3,6 +3,7 @@ package operation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -29,6 +30,28 @@ type ReportShow struct {
 	Until   time.Time `query:"until" doc:"Only before this time"`
 	By      string    `query:"by" enum:"hour,day,week,month,year" doc:"Of ingest: rows for each such span of time; default day"`
 	At
+}
+
+// permit implements naming.
+func (in *ReportShow) permit(ctx context.Context, op *Operation, c *Call) error {
+	if _, err := c.batch(ctx, in.Batch); err != nil {
+		return err
+	}
+	where := ""
+	switch {
+	case in.Dataset != "":
+		d := DatasetName{Name: in.Dataset}
+		var err error
+		if where, err = d.Collection(ctx, c); err != nil {
+			return err
+		}
+	case in.Batch != "":
+		return nil
+	}
+	if !c.Caller.May(op.Need, where) {
+		return forbidden(op, "in "+cmp.Or(where, "all collections"))
+	}
+	return nil
 }
 
 // mediaTypes are those of the formats of reports.
@@ -64,7 +87,7 @@ func reports() []*Operation {
 			return Whole(app.ReportKinds(), nil)
 		}),
 		stream(Operation{Name: "report.show", Method: http.MethodGet, Path: "/v1/reports/{name}", Summary: "Get a report", Past: true,
-			Need: access.See, On: OnInstallation, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *ReportShow) (send, error) {
+			Need: access.See, On: OnNamed, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *ReportShow) (send, error) {
 			then, err := in.moment()
 			if err != nil {
 				return nil, err
@@ -99,6 +122,9 @@ func (in *ReportShow) mail(ctx context.Context, c *Call, batch domain.BatchID) (
 	case in.Format != export.FormatMail && given:
 		return o, invalid("from and to need format=mail")
 	case in.Format != export.FormatMail:
+	case !given && batch != "" && !c.Caller.May(access.Administer, ""):
+		return o, &app.Error{Kind: app.Forbidden, What: "report.show", Err: errors.New("only administrators see the addresses of a profile"),
+			Hint: "give from and to yourself, or choose another format"}
 	case !given && batch != "":
 		o.From, o.To, err = mails.Addresses(ctx, c.App, batch)
 	case in.From == "" || len(in.To) == 0:

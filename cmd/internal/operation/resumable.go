@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/text"
 )
@@ -48,7 +49,7 @@ func BeginResumable(ctx context.Context, c *Call, metadata, digest, key string, 
 		return u, false, on, limit, err
 	}
 	u = drops.Resumable{Owner: c.Caller.Name, Size: size, Metadata: fields}
-	if u.SHA256, err = reprDigest(digest); err != nil {
+	if u.SHA256, err = sending.ReprDigest(digest); err != nil {
 		return u, false, on, limit, err
 	}
 	d.Payload, d.Key = in.Name, key

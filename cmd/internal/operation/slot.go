@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -35,6 +36,9 @@ type SlotList struct {
 	Page
 	Dataset string `query:"dataset" maxLength:"128" doc:"Only of this dataset"`
 	State   string `query:"state" enum:"PENDING,ACTIVE,DONE,MISSED" doc:"Only in this state"`
+	Code    string `query:"code" maxLength:"100" doc:"Only those whose last change has a reason with this code"`
+	InCollection
+	Age // of its window
 }
 
 // SlotAdd makes a slot.
@@ -42,7 +46,7 @@ type SlotAdd struct {
 	Setting
 	Body struct {
 		Dataset string    `json:"dataset" minLength:"1" maxLength:"128" example:"nights" doc:"The dataset"`
-		Group   string    `json:"group" minLength:"1" maxLength:"200" example:"20261127" doc:"The group of its files"`
+		Group   string    `json:"group" minLength:"1" maxLength:"128" example:"20261127" doc:"The group of its files"`
 		From    time.Time `json:"from" doc:"Begin of its window"`
 		To      time.Time `json:"to" doc:"End of its window"`
 	}
@@ -61,7 +65,7 @@ func (s *SlotAdd) Collection(ctx context.Context, c *Call) (string, error) {
 // SlotOpen opens a slot by hand.
 type SlotOpen struct {
 	SlotID
-	Setting
+	MatchSetting
 	Body struct {
 		To     time.Time `json:"to,omitzero" doc:"New end of its window; absent = it stays"`
 		Reason string    `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
@@ -71,7 +75,7 @@ type SlotOpen struct {
 // SlotChange is a command about a slot.
 type SlotChange struct {
 	SlotID
-	Change
+	Match
 }
 
 func slotOperations() []*Operation {
@@ -80,14 +84,15 @@ func slotOperations() []*Operation {
 	}
 	return []*Operation{
 		get("slot.ls", "/v1/slots", "List the slots of the collections that you may see, with how many of their files stand where", OnSeen, false, func(ctx context.Context, c *Call, in *SlotList) (p app.Page[slots.Slot], err error) {
-			f := slots.Filter{Dataset: in.Dataset, Limit: in.Limit}
+			f := slots.Filter{Dataset: in.Dataset, Code: in.Code, Since: in.Since, Until: in.OlderThan, Limit: in.Limit}
 			if f.Status, err = among(in.State, slot.States); err != nil {
 				return p, err
 			}
-			if f.Datasets, err = c.datasetsInSight(ctx); err != nil {
+			if f.Datasets, err = c.datasetsOf(ctx, in.InCollection); err != nil {
 				return p, err
 			}
-			return slots.Ls(ctx, c.App, f, app.Cursor(in.Cursor))
+			p, err = slots.Ls(ctx, c.App, f, app.Cursor(in.Cursor))
+			return orUnknown(ctx, c, in.named(in.Dataset), p, err)
 		}),
 		get("slot.show", "/v1/slots/{id}", "Show a slot and its history", OnCollection, false, func(ctx context.Context, c *Call, in *SlotID) (slots.View, error) {
 			return slots.Show(ctx, c.App, in.ID)
@@ -105,15 +110,34 @@ func slotOperations() []*Operation {
 	}
 }
 
-// datasetsInSight returns the names of the datasets that the caller may see, nil = all.
-func (c *Call) datasetsInSight(ctx context.Context) ([]string, error) {
-	if c.Caller.May(access.See, "") {
+// InCollection chooses what belongs to a dataset by what that belongs to.
+type InCollection struct {
+	Profile    string `query:"profile" maxLength:"200" doc:"Only of datasets of this profile"`
+	Collection string `query:"collection" maxLength:"200" doc:"Only of datasets of this collection"`
+}
+
+func (f *InCollection) named(dataset string) named {
+	return named{profile: f.Profile, collection: f.Collection, dataset: dataset}
+}
+
+// datasetsOf returns the names of the datasets that are chosen and that the caller may see,
+// nil = all.
+func (c *Call) datasetsOf(ctx context.Context, f InCollection) ([]string, error) {
+	if f == (InCollection{}) && c.Caller.May(access.See, "") {
 		return nil, nil
 	}
-	all, err := directories.Datasets(ctx, c.App)
+	all, err := c.datasets(ctx, f)
 	names := []string{}
-	for _, d := range inSightOf(c, all, func(d directories.Dataset) string { return d.Collection }) {
+	for _, d := range all {
 		names = append(names, d.Name)
 	}
 	return names, err
+}
+
+// datasets returns the datasets that are chosen and that the caller may see.
+func (c *Call) datasets(ctx context.Context, f InCollection) ([]directories.Dataset, error) {
+	all, err := directories.Datasets(ctx, c.App)
+	return slices.DeleteFunc(all, func(d directories.Dataset) bool {
+		return !c.Caller.May(access.See, d.Collection) || f.Profile != "" && d.Profile != f.Profile || f.Collection != "" && d.Collection != f.Collection
+	}), err
 }

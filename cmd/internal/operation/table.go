@@ -40,6 +40,7 @@ func Carry[O any](ctx context.Context, a *app.App, name string, in any, unnoted 
 		var answer any
 		if answer, e.Err = op.carry(ctx, c, in); e.Err == nil {
 			out = answer.(O)
+			e.choose(out)
 		}
 	}
 	if err := Note(ctx, a, op, e); err != nil {

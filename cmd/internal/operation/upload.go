@@ -3,18 +3,14 @@ package operation
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
-	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -22,15 +18,20 @@ import (
 type Upload struct {
 	About
 	Once
-	Name   string `query:"name" required:"true" maxLength:"255" example:"letter.pdf" doc:"Name of the file"`
-	Digest string `header:"Repr-Digest" maxLength:"400" example:"sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:" doc:"SHA-256 of the file (RFC 9530), compared with what arrives"`
+	Name string `query:"name" required:"true" maxLength:"255" example:"letter.pdf" doc:"Name of the file"`
+	Arriving
+}
+
+// Arriving is a file that is the body of a request.
+type Arriving struct {
+	Repr string `header:"Repr-Digest" maxLength:"400" example:"sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:" doc:"SHA-256 of the file (RFC 9530), compared with what arrives"`
 
 	body io.Reader
 }
 
 // Resolve implements huma.Resolver: the body is read as it arrives.
-func (u *Upload) Resolve(ctx huma.Context) []error {
-	u.body = drops.Patient(ctx.BodyReader(), ctx.SetReadDeadline)
+func (f *Arriving) Resolve(ctx huma.Context) []error {
+	f.body = drops.Patient(ctx.BodyReader(), ctx.SetReadDeadline)
 	return nil
 }
 
@@ -45,10 +46,10 @@ func (u *Upload) receive(c *Call) (r *drops.Receiver, d app.Deposit, sum string,
 	if d, err = u.deposit(c); err != nil {
 		return nil, d, "", err
 	}
-	if sum, err = reprDigest(u.Digest); err != nil {
+	if sum, err = sending.ReprDigest(u.Repr); err != nil {
 		return nil, d, "", err
 	}
-	d.Payload, d.Key, d.Digest = u.Name, u.Key, u.About.Digest
+	d.Payload, d.Key, d.Digest = u.Name, u.Key, u.Digest
 	r = &drops.Receiver{App: c.App, Most: c.App.Open.UploadLimit, Waiting: c.App.Open.WaitingLimit}
 	err = r.Check(d)
 	return r, d, sum, err
@@ -114,19 +115,4 @@ func uploads() []*Operation {
 			return s, err
 		}),
 	}
-}
-
-// reprDigest returns the SHA-256, in hex, of a Repr-Digest; "" = none is given.
-func reprDigest(header string) (string, error) {
-	if header == "" {
-		return "", nil
-	}
-	for word := range strings.SplitSeq(header, ",") {
-		text, ok := strings.CutPrefix(strings.TrimSpace(word), "sha-256=:")
-		if sum, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(text, ":")); ok && err == nil && len(sum) == sha256.Size {
-			return hex.EncodeToString(sum), nil
-		}
-	}
-	return "", &app.Error{Kind: app.Invalid, What: "upload", Err: fmt.Errorf("Repr-Digest: %s has no SHA-256", header),
-		Hint: "write sha-256=:BASE64: (RFC 9530), or leave it out"}
 }

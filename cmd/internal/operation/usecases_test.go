@@ -29,6 +29,8 @@ var noRows = map[string]string{
 	"app.App.Verify": isMachine, "tables.Compare": isMachine, "tables.DropRebuild": isMachine, "tables.Migrate": isMachine, "tables.Rebuild": isMachine,
 	"drops.Accept": isMachine,
 
+	"leases.Signed": "it takes no caller: who has the address of an input gets it",
+
 	"app.App.Watch": isStream, "app.App.Select": isStream,
 }
 

@@ -39,6 +39,9 @@ type Installation struct {
 	Audit func(ctx context.Context) (Audit, error)
 	// Bulk returns how bulk actions stand.
 	Bulk func(ctx context.Context) (Bulk, error)
+	// Mails counts the mails that wait for the mail server, and returns for how long the
+	// oldest has waited.
+	Mails func(ctx context.Context) (n int, oldest time.Duration, err error)
 	// Unexplained checks some more batches and counts those known that do not add up;
 	// it is asked once a minute.
 	Unexplained func(ctx context.Context) (int, error)
@@ -112,7 +115,7 @@ var questions = []struct {
 	ask  func(*installation, context.Context) ([]prometheus.Metric, error)
 }{
 	{"live", (*installation).live}, {"permits", (*installation).permits}, {"holds", (*installation).holds}, {"oldest", (*installation).oldest}, {"lag", (*installation).lag},
-	{"types", (*installation).types}, {"poison", (*installation).poison}, {"audit", (*installation).audit}, {"bulk", (*installation).bulk},
+	{"types", (*installation).types}, {"poison", (*installation).poison}, {"audit", (*installation).audit}, {"bulk", (*installation).bulk}, {"mails", (*installation).mails},
 }
 
 // Permits counts the permits that all processes hold.
@@ -126,7 +129,7 @@ type PermitCount struct{ Taken, Full int }
 func (m *Metrics) Installation(in Installation) {
 	c := &installation{Installation: in, descs: map[string]*prometheus.Desc{},
 		counts: []*count{{name: "unexplained", metric: "accession_batches_unexplained", ask: in.Unexplained}, {name: "overdue", metric: "accession_overdue_files", ask: in.Overdue}},
-		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, permits, holds, oldest, lag, types, poison, audit, bulk, unexplained or overdue.", "question")}
+		errors: m.counters("accession_scrape_errors_total", "Failed queries of a scrape to a server: live, permits, holds, oldest, lag, types, poison, audit, bulk, mails, unexplained or overdue.", "question")}
 	for _, d := range []Metric{
 		{Name: "accession_queue_jobs", Labels: []string{"state"}, Help: "Jobs in a state, in the whole installation."},
 		{Name: "accession_queue_oldest_seconds", Labels: []string{"state"}, Help: "How long the oldest job in a state has been there; 0 = no job is in the state. Not measured for completed jobs."},
@@ -157,6 +160,8 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_audit_corrupt_files", Help: "Stored files and storage manifests that are missing or changed, as the auditor found them."},
 		{Name: "accession_bulk_actions", Labels: []string{"state"}, Help: "Bulk actions that have not ended, by state: waiting or running."},
 		{Name: "accession_bulk_still_seconds", Help: "Time since the bulk action that has stood still for longest last went on, or was requested; 0 = all have ended."},
+		{Name: "accession_mails_waiting", Help: "Mails that wait until the mail server takes them."},
+		{Name: "accession_mail_oldest_seconds", Help: "How long the oldest of them has waited; 0 = none waits."},
 		{Name: "accession_bulk_refused", Help: "Batches, jobs and files that bulk actions could not change: of those that have not ended, and those that ended within a day."},
 		{Name: "accession_overdue_files", Help: "Attempts at files that have taken longer than the timeouts and that no sweeper has ended; counted once a minute, up to 1000."},
 		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: the listed jobs are not the sum of those completed, failed, held, deleted and in progress, or a job has no row. Some batches are checked each minute, all in turn; counted up to 1000."},
@@ -335,6 +340,11 @@ func (c *installation) audit(ctx context.Context) ([]prometheus.Metric, error) {
 	}
 	return []prometheus.Metric{c.gauge("accession_audit_complete_seconds", max(time.Since(a.Complete).Seconds(), 0)), c.gauge("accession_audit_objects", float64(a.Objects)),
 		c.gauge("accession_audit_bytes", float64(a.Bytes)), c.gauge("accession_audit_findings", float64(a.Findings)), c.gauge("accession_audit_corrupt_files", float64(a.Corrupt))}, err
+}
+
+func (c *installation) mails(ctx context.Context) ([]prometheus.Metric, error) {
+	n, oldest, err := c.Mails(ctx)
+	return []prometheus.Metric{c.gauge("accession_mails_waiting", float64(n)), c.gauge("accession_mail_oldest_seconds", oldest.Seconds())}, err
 }
 
 func (c *installation) bulk(ctx context.Context) ([]prometheus.Metric, error) {

@@ -50,6 +50,7 @@ func shared(lag func() error) Installation {
 		Audit: func(context.Context) (Audit, error) {
 			return Audit{Complete: time.Now().Add(-time.Hour), Objects: 9, Bytes: 10, Findings: 11, Corrupt: 12}, nil
 		},
+		Mails:       func(context.Context) (int, time.Duration, error) { return 4, 5 * time.Minute, nil },
 		Bulk:        func(context.Context) (Bulk, error) { return Bulk{1, 2, 3 * time.Minute, 15}, nil },
 		Unexplained: func(context.Context) (int, error) { return 8, nil },
 		Overdue:     func(context.Context) (int, error) { return 14, nil },

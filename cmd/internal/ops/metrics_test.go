@@ -82,6 +82,8 @@ func TestWhatHappensIsCounted(t *testing.T) {
 		`accession_bulk_actions{state="running"} 2`,
 		`accession_bulk_still_seconds 180`,
 		`accession_bulk_refused 15`,
+		`accession_mails_waiting 4`,
+		`accession_mail_oldest_seconds 300`,
 		`accession_holds{kind="queue"} 2`,
 		`accession_holds{kind="collection"} 0`,
 		`accession_hold_oldest_seconds{kind="collection"} 0`,

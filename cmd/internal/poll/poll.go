@@ -5,8 +5,9 @@
 //
 // One process polls at a time. A poll counts as a whole or not at all: where one listing cannot
 // be read nothing becomes known, and nothing counts as gone. A file becomes known once, by the
-// directory and its path in it: the log refuses a second discovery. A poll that was cut off is
-// made again, and ends what the first has begun.
+// directory and its path in it: the log refuses a second discovery. Where the slots of a dataset
+// are made from the names of its groups, the group of a file that becomes known has one. A poll
+// that was cut off is made again, and ends what the first has begun.
 package poll
 
 import (
@@ -237,6 +238,9 @@ func (p *Poller) some(ctx context.Context, d directory, found []discover.File, n
 	if err != nil {
 		return fmt.Errorf("make files known: %w", err)
 	}
+	if err := p.slots(ctx, d, fresh); err != nil {
+		return fmt.Errorf("make slots: %w", err)
+	}
 	now.Files, now.Fresh, now.Known = now.Files+int64(len(specs)), now.Fresh+int64(n), now.Known+int64(len(specs)-n)
 	changed, err := p.Records.KeepListed(ctx, d.name, now.Begun, listed)
 	now.Changed += changed
@@ -246,10 +250,7 @@ func (p *Poller) some(ctx context.Context, d directory, found []discover.File, n
 // spec returns what is known of a file that was found. A rounded size is none.
 func (d directory) spec(f discover.File) domain.FileSpec {
 	s := domain.FileSpec{Source: d.URL, Path: f.Path, ByVersion: d.dataset.ByVersion, URL: f.URL, Collection: d.dataset.Collection, Profile: d.dataset.Profile,
-		Dataset: d.Dataset, Group: d.Group, Host: fetch.Host(f.URL)}
-	if s.Group == "" {
-		s.Group = d.dataset.GroupOf(f.Path)
-	}
+		Dataset: d.Dataset, Group: d.GroupOf(d.dataset, f.Path), Host: fetch.Host(f.URL)}
 	if f.Size > 0 && !f.Rounded {
 		s.Size = f.Size
 	}

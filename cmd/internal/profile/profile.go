@@ -2,9 +2,11 @@ package profile
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/domain/metadata"
 )
@@ -46,6 +48,10 @@ type Profile struct {
 	// Metadata are the kinds of metadata files that are taken, up to 16. Default none.
 	Metadata []Metadata `yaml:"metadata,omitempty" json:"metadata,omitempty"`
 
+	// Steps are the steps of their own that jobs have between downloading and storing, in
+	// their order, up to 8. Default none.
+	Steps []Step `yaml:"steps,omitempty" json:"steps,omitempty"`
+
 	// ResponseType is the form of callbacks and reports when a deposit does not
 	// ask for one: json, xml or html. Default json.
 	ResponseType string `yaml:"response_type" json:"response_type"`
@@ -58,10 +64,47 @@ type Profile struct {
 
 // Identifier is how new objects are named.
 type Identifier struct {
-	Scheme   string `yaml:"scheme" json:"scheme"`     // ark, which is also the default
-	NAAN     string `yaml:"naan" json:"naan"`         // name-assigning number, 5 to 9 digits or consonants. Required
+	Scheme   string `yaml:"scheme" json:"scheme"`     // ark, which is also the default, or doi
+	NAAN     string `yaml:"naan" json:"naan"`         // name-assigning number of ARKs, 5 to 9 digits or consonants. Required for ark
 	Shoulder string `yaml:"shoulder" json:"shoulder"` // begins every name: consonants, then a digit, such as fk4. Required
+
+	// Prefix is that of DOIs: 10. and 4 to 6 digits. Required for doi.
+	Prefix string `yaml:"prefix,omitempty" json:"prefix,omitempty"`
+	// Minter is who makes the identifiers known: MinterEZID for ARKs, MinterDataCite for DOIs,
+	// "" = no service: ARKs are made here alone. A file may say local for "".
+	Minter string `yaml:"minter,omitempty" json:"minter,omitempty"`
+	// URL is below which the service answers. Required with one.
+	URL string `yaml:"url,omitempty" json:"url,omitempty"`
+	// Target is where identifiers lead: a URL in which {id} stands for the identifier. "" = the
+	// service reserves them, and they lead nowhere yet.
+	Target string `yaml:"target,omitempty" json:"target,omitempty"`
 }
+
+// The services that make identifiers known.
+const (
+	MinterEZID     = "ezid"
+	MinterDataCite = "datacite"
+)
+
+// Authority returns the name-assigning number of ARKs, or the prefix of DOIs.
+func (i Identifier) Authority() string {
+	if i.Scheme == schemeDOI {
+		return i.Prefix
+	}
+	return i.NAAN
+}
+
+// TargetOf returns the URL to which an identifier leads, "" = none.
+func (i Identifier) TargetOf(identifier string) string {
+	return strings.ReplaceAll(i.Target, targetID, identifier)
+}
+
+const (
+	schemeARK = "ark"
+	schemeDOI = "doi"
+	// targetID stands for the identifier in a target.
+	targetID = "{id}"
+)
 
 // Priority is the order of jobs: 0 to 99, lower runs first.
 type Priority struct {
@@ -109,8 +152,9 @@ const (
 // Fetch is from where and how files are downloaded.
 type Fetch struct {
 	// Allow opens addresses that are closed otherwise, such as those of the local
-	// network: IP prefixes (10.1.0.0/16) and host:port. Public addresses need no
-	// entry. Default none.
+	// network: IP prefixes (10.1.0.0/16) and host:port; and buckets, or what in them begins
+	// so (s3://BUCKET/, s3://BUCKET/PREFIX/). Public addresses need no entry, buckets always
+	// do. Default none.
 	Allow []string `yaml:"allow" json:"allow"`
 	// Attempts is how often each request is made, for a file, a manifest or the
 	// callback: 1 to 100. Default 16, which takes over an hour.
@@ -126,6 +170,14 @@ type Limits struct {
 	MaxFileBytes     Bytes `yaml:"max_file_bytes" json:"max_file_bytes"`         // size of a file, at least 1. Default 1 TiB
 	MaxRows          int   `yaml:"max_rows" json:"max_rows"`                     // objects of a batch, 1 to 1,000,000. Default 50,000
 	MaxManifestBytes Bytes `yaml:"max_manifest_bytes" json:"max_manifest_bytes"` // size of a manifest, 1 KiB to 1 GiB. Default 64 MiB
+	MaxUnpackedBytes Bytes `yaml:"max_unpacked_bytes" json:"max_unpacked_bytes"` // all files of a container, at least 1. Default 1 TiB
+	MaxRatio         int   `yaml:"max_ratio" json:"max_ratio"`                   // bytes that come of each byte of a container, 1 to 100,000; counts from 16 MiB on. Default 100
+	MaxDepth         int   `yaml:"max_depth" json:"max_depth"`                   // folders in each other in a container, 1 to 1,000. Default 32
+}
+
+// Container returns the limits of containers.
+func (l Limits) Container() container.Limits {
+	return container.Limits{Files: l.MaxFiles, FileBytes: int64(l.MaxFileBytes), Bytes: int64(l.MaxUnpackedBytes), Ratio: int64(l.MaxRatio), Depth: l.MaxDepth}
 }
 
 // Metadata is a kind of metadata files, in the texts of [metadata.ParseFormat].
@@ -134,6 +186,17 @@ type Metadata struct {
 	Record     string `yaml:"record" json:"record"`                   // path from the root to a record. Required
 	Identifier string `yaml:"identifier" json:"identifier"`           // path from a record to its identifier. Required
 	Title      string `yaml:"title,omitempty" json:"title,omitempty"` // path from a record to its title; "" = it needs none
+}
+
+// Step is work on the files of each object that a worker of the compute queue does.
+type Step struct {
+	Name    string `yaml:"name" json:"name"`       // as that of a profile. Required; unique
+	Dataset string `yaml:"dataset" json:"dataset"` // by which workers choose. Required
+	// Priority is 1 to 999; the higher one runs first. Default 100.
+	Priority int `yaml:"priority,omitempty" json:"priority,omitempty"`
+	// Timeout is how long one worker may have the work, 1s to 168h; then the job fails.
+	// Default none.
+	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
 }
 
 // Formats returns the kinds of metadata files of a valid profile.
@@ -148,7 +211,7 @@ func (p Profile) Formats() []metadata.Format {
 // Defaults returns the values of fields that a file leaves out.
 func Defaults() Profile {
 	return Profile{
-		Identifier: Identifier{Scheme: "ark"},
+		Identifier: Identifier{Scheme: schemeARK},
 		Storage:    "default",
 		Priority: Priority{
 			Default:     domain.PriorityDefault,
@@ -158,8 +221,9 @@ func Defaults() Profile {
 		DigestAlgorithm: manifest.SHA256,
 		Notify:          Notify{To: []string{}, On: []Mail{}},
 		Fetch:           Fetch{Allow: []string{}, Attempts: 16, Timeout: Duration(time.Hour), MinRate: 16 << 10, Parallel: 4},
-		Limits:          Limits{MaxFiles: 10_000, MaxFileBytes: 1 << 40, MaxRows: 50_000, MaxManifestBytes: 64 << 20},
-		ResponseType:    "json",
+		Limits: Limits{MaxFiles: 10_000, MaxFileBytes: 1 << 40, MaxRows: 50_000, MaxManifestBytes: 64 << 20,
+			MaxUnpackedBytes: 1 << 40, MaxRatio: 100, MaxDepth: 32},
+		ResponseType: "json",
 	}
 }
 

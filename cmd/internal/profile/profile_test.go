@@ -79,7 +79,7 @@ func TestReferenceTellsTheDefaults(t *testing.T) {
 	want := Defaults()
 	want.Name, want.Collection, want.Owner, want.File, want.Version = got.Name, got.Collection, got.Owner, got.File, got.Version
 	want.Identifier.NAAN, want.Identifier.Shoulder = got.Identifier.NAAN, got.Identifier.Shoulder
-	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Metadata = []string{}, []Mail{}, []string{}, []Metadata{}
+	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Metadata, want.Steps = []string{}, []Mail{}, []string{}, []Metadata{}, []Step{}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -188,6 +188,18 @@ func TestFaults(t *testing.T) {
 		{"metadata: [{root: r, record: x, identifier: i}, {root: '{}r', record: y, identifier: i}]", 5, "metadata[1]"},
 		{"metadata: [" + many("{root: r%d, record: x, identifier: i}, ", 17) + "]", 5, "metadata"},
 		{"metadata: [{root: r, record: x, identifier: i, xsd: r.xsd}]", 5, "metadata[0].xsd"},
+		{"steps: [{dataset: scans}]", 5, "steps[0].name"},
+		{"steps: [{name: Scan, dataset: scans}]", 5, "steps[0].name"},
+		{"steps: [{name: a/b, dataset: scans}]", 5, "steps[0].name"},
+		{"steps: [{name: scan, dataset: a}, {name: scan, dataset: b}]", 5, "steps[1].name"},
+		{"steps: [{name: scan}]", 5, "steps[0].dataset"},
+		{"steps: [{name: scan, dataset: '..'}]", 5, "steps[0].dataset"},
+		{"steps: [{name: scan, dataset: scans, priority: 1000}]", 5, "steps[0].priority"},
+		{"steps: [{name: scan, dataset: scans, priority: -1}]", 5, "steps[0].priority"},
+		{"steps: [{name: scan, dataset: scans, timeout: 10ms}]", 5, "steps[0].timeout"},
+		{"steps: [{name: scan, dataset: scans, exec: scan}]", 5, "steps[0].exec"},
+		{"steps: [" + many("{name: s%d, dataset: scans}, ", 9) + "]", 5, "steps"},
+		{"limits: {max_files: 10001}\nsteps: [{name: scan, dataset: scans}]", 5, "limits.max_files"},
 		{"fetch: {timeout: 900ms}", 5, "fetch.timeout"},
 		{"fetch: {timeout: 169h}", 5, "fetch.timeout"},
 		{"fetch: {timeout: [1]}", 5, "fetch.timeout"},
@@ -197,6 +209,9 @@ func TestFaults(t *testing.T) {
 		{"limits: {max_file_bytes: 0}", 5, "limits.max_file_bytes"},
 		{"limits: {max_rows: 1000001}", 5, "limits.max_rows"},
 		{"limits: {max_manifest_bytes: 2 GiB}", 5, "limits.max_manifest_bytes"},
+		{"limits: {max_unpacked_bytes: 0}", 5, "limits.max_unpacked_bytes"},
+		{"limits: {max_ratio: 0}", 5, "limits.max_ratio"},
+		{"limits: {max_depth: 1001}", 5, "limits.max_depth"},
 		{"response_type: JSON", 5, "response_type"},
 		{"colour: blue", 5, "colour"},
 		{"api_token: x", 5, "api_token"},
@@ -398,5 +413,54 @@ func TestKept(t *testing.T) {
 	broken := []byte("name: maps\n")
 	if _, err := Kept("maps", broken, SHA256(broken)[:12], SHA256(broken)); err == nil {
 		t.Error("what is no profile is used")
+	}
+}
+
+// TestIdentifiers: which minters fit which schemes, and to what a password is not sent.
+func TestIdentifiers(t *testing.T) {
+	t.Parallel()
+	ark := Identifier{Scheme: "ark", NAAN: "99999", Shoulder: "fk4"}
+	ezid := ark
+	ezid.Minter, ezid.URL, ezid.Target = MinterEZID, "https://ezid.test/", "https://repository.test/objects/{id}"
+	doi := Identifier{Scheme: "doi", Prefix: "10.5072", Shoulder: "fk4", Minter: MinterDataCite, URL: "http://127.0.0.1:8080"}
+	check := func(id Identifier) error {
+		p := Defaults()
+		p.Name, p.Collection, p.Owner, p.Identifier = "maps", "maps", "us", id
+		return p.Validate()
+	}
+	for _, id := range []Identifier{ark, ezid, doi} {
+		if err := check(id); err != nil {
+			t.Errorf("%+v: %v", id, err)
+		}
+	}
+	if ezid.TargetOf("ark:/99999/fk4") != "https://repository.test/objects/ark:/99999/fk4" || ark.TargetOf("x") != "" || ezid.Authority() != "99999" || doi.Authority() != "10.5072" {
+		t.Errorf("%+v, %+v", ezid, doi)
+	}
+	for want, change := range map[string]struct {
+		from Identifier
+		to   func(*Identifier)
+	}{
+		"identifier.scheme: \"uuid\" is not known":               {ark, func(id *Identifier) { id.Scheme = "uuid" }},
+		"identifier.minter: \"noid\" is not known":               {ark, func(id *Identifier) { id.Minter = "noid" }},
+		"identifier.minter: DOIs are made known by datacite":     {doi, func(id *Identifier) { id.Minter = MinterEZID }},
+		"write minter: datacite with scheme: doi":                {doi, func(id *Identifier) { id.Minter, id.URL = "", "" }},
+		"and another one with scheme: ark":                       {ezid, func(id *Identifier) { id.Minter = MinterDataCite }},
+		"identifier.prefix: it is missing":                       {doi, func(id *Identifier) { id.Prefix = "" }},
+		"identifier.prefix: \"10.5072/x\" is not a prefix":       {doi, func(id *Identifier) { id.Prefix = "10.5072/x" }},
+		"identifier.prefix: ARKs have none":                      {ark, func(id *Identifier) { id.Prefix = "10.5072" }},
+		"identifier.naan: DOIs have none":                        {doi, func(id *Identifier) { id.NAAN = "99999" }},
+		"identifier.url: there is no service at it":              {ark, func(id *Identifier) { id.URL = "https://ezid.test" }},
+		"identifier.target: there is no service":                 {ark, func(id *Identifier) { id.Target = "https://a.test/{id}" }},
+		"identifier.url: it is missing":                          {ezid, func(id *Identifier) { id.URL = "" }},
+		"is not the URL of a service to which a password":        {ezid, func(id *Identifier) { id.URL = "http://ezid.test" }},
+		"\"https://ezid.test/?a=b\" is not the URL of a service": {ezid, func(id *Identifier) { id.URL = "https://ezid.test/?a=b" }},
+		"is not a URL with {id}":                                 {ezid, func(id *Identifier) { id.Target = "https://repository.test/objects/" }},
+		"identifier.target: \"{id}\" is not a URL with {id}":     {ezid, func(id *Identifier) { id.Target = "{id}" }},
+	} {
+		id := change.from
+		change.to(&id)
+		if err := check(id); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", id, err, want)
+		}
 	}
 }

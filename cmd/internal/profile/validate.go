@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/domain/metadata"
 )
@@ -21,7 +22,9 @@ import (
 var (
 	nameForm     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 	naanForm     = regexp.MustCompile(`^[0-9bcdfghjkmnpqrstvwxz]{5,9}$`)
+	prefixForm   = regexp.MustCompile(`^10\.[0-9]{4,6}$`)
 	shoulderForm = regexp.MustCompile(`^[bcdfghjkmnpqrstvwxz]{1,8}[0-9]$`)
+	bucketForm   = regexp.MustCompile(`^s3://[a-z0-9][a-z0-9.-]{1,62}/`)
 	hostForm     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 )
 
@@ -52,11 +55,6 @@ func (d *document) validate(p *Profile) {
 		{domain.CheckHoldName(domain.HoldCollection, p.Collection) == nil, "collection", wrong(p.Collection, "is not a collection"),
 			"write 1 to 128 printable ASCII characters without space, slash and colon"},
 		{strings.TrimSpace(p.Owner) != "", "owner", "it is missing", "say who answers for the collection"},
-		{p.Identifier.Scheme == "ark", "identifier.scheme", wrong(p.Identifier.Scheme, "is not known"), "write ark"},
-		{naanForm.MatchString(p.Identifier.NAAN), "identifier.naan", wrong(p.Identifier.NAAN, "is not a name-assigning number"),
-			"write 5 to 9 digits or consonants, such as 99999 for tests"},
-		{shoulderForm.MatchString(p.Identifier.Shoulder), "identifier.shoulder", wrong(p.Identifier.Shoulder, "is not a shoulder"),
-			"write 1 to 8 consonants other than l and y, then a digit, such as fk4"},
 		{storage == "", "storage", storage, "write default, or a bucket URL such as file:///srv/maps"},
 		{p.Callback.URL == "" || manifest.CheckURL(p.Callback.URL, false) == nil, "callback.url", "it is not a URL that can be called",
 			"write http or https, a host and a path, without user name, password and fragment"},
@@ -70,7 +68,7 @@ func (d *document) validate(p *Profile) {
 		{len(p.Notify.On) == 0 || p.Notify.From != "", "notify.from", "it is missing", "say from which address the mails come"},
 		{p.Notify.From == "" || Address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
 	}
-	checks = slices.Concat(checks, p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks())
+	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks())
 	for _, c := range checks {
 		if !c.ok {
 			d.fault(d.line(c.field), c.field, c.problem, c.remedy)
@@ -79,6 +77,53 @@ func (d *document) validate(p *Profile) {
 	if algorithmErr == nil {
 		p.DigestAlgorithm = algorithm
 	}
+	if p.Identifier.Minter == minterLocal {
+		p.Identifier.Minter = ""
+	}
+}
+
+// minterLocal is how a file may say that no service makes the identifiers known.
+const minterLocal = "local"
+
+// identifierChecks check how objects are named.
+func (p *Profile) identifierChecks() []check {
+	id := p.Identifier
+	doi := id.Scheme == schemeDOI
+	known, service := id.Scheme == schemeARK || doi, id.Minter == MinterEZID || id.Minter == MinterDataCite
+	minterKnown := service || id.Minter == "" || id.Minter == minterLocal
+	checks := []check{
+		{known, "identifier.scheme", wrong(id.Scheme, "is not known"), "write ark or doi"},
+		{minterKnown, "identifier.minter", quote(id.Minter) + " is not known", "write local, ezid or datacite"},
+		{!known || !minterKnown || doi == (id.Minter == MinterDataCite), "identifier.minter", "DOIs are made known by datacite, and ARKs by ezid or local", "write minter: datacite with scheme: doi, and another one with scheme: ark"},
+		{shoulderForm.MatchString(id.Shoulder), "identifier.shoulder", wrong(id.Shoulder, "is not a shoulder"), "write 1 to 8 consonants other than l and y, then a digit, such as fk4"},
+		{service || id.URL == "", "identifier.url", "there is no service at it", "name the minter, or leave it out"},
+		{service || id.Target == "", "identifier.target", "there is no service that lets identifiers lead to it", "name the minter, or leave it out"},
+	}
+	if doi {
+		checks = append(checks, check{prefixForm.MatchString(id.Prefix), "identifier.prefix", wrong(id.Prefix, "is not a prefix"), "write 10. and 4 to 6 digits, such as 10.5072 for tests"},
+			check{id.NAAN == "", "identifier.naan", "DOIs have none", "leave it out"})
+	} else {
+		checks = append(checks, check{naanForm.MatchString(id.NAAN), "identifier.naan", wrong(id.NAAN, "is not a name-assigning number"), "write 5 to 9 digits or consonants, such as 99999 for tests"},
+			check{id.Prefix == "", "identifier.prefix", "ARKs have none", "leave it out, or write scheme: doi"})
+	}
+	if service {
+		target := strings.ReplaceAll(id.Target, targetID, "id")
+		checks = append(checks, check{serviceURL(id.URL), "identifier.url", wrong(id.URL, "is not the URL of a service to which a password can be sent"),
+			"write https, a host and a path, without user name, password and query; http is for this machine's own addresses"},
+			check{id.Target == "" || target != id.Target && manifest.CheckURL(target, false) == nil, "identifier.target", wrong(id.Target, "is not a URL with {id}"),
+				"write http or https, a host and a path with {id} in it, such as https://repository.example.org/objects/{id}"})
+	}
+	return checks
+}
+
+// serviceURL reports whether a password can be sent to a URL: by https, or within this machine.
+func serviceURL(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil || manifest.CheckURL(s, false) != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
 }
 
 // priorityChecks bound the priorities. Those that are not used may be anything.
@@ -115,6 +160,31 @@ func (p *Profile) metadataChecks() []check {
 	return checks
 }
 
+// Bounds of the steps of a profile. The files of an object are divided among entries of the
+// compute queue, and a job waits for all of them.
+const (
+	maxSteps     = 8
+	maxStepFiles = 10_000
+)
+
+// stepChecks check the steps.
+func (p *Profile) stepChecks() []check {
+	checks := []check{{len(p.Steps) <= maxSteps, "steps", fmt.Sprintf("%d steps are too many", len(p.Steps)), fmt.Sprintf("write up to %d", maxSteps)},
+		{len(p.Steps) == 0 || p.Limits.MaxFiles <= maxStepFiles, "limits.max_files", fmt.Sprintf("%d are too many for a profile with steps", p.Limits.MaxFiles), fmt.Sprintf("write 1 to %d", maxStepFiles)}}
+	names := make(map[string]bool)
+	for i, s := range p.Steps[:min(len(p.Steps), maxSteps)] {
+		field, timeout := fmt.Sprintf("steps[%d].", i), time.Duration(s.Timeout)
+		datasetErr := entry.Work{Dataset: s.Dataset, Key: s.Name}.Check()
+		checks = append(checks, check{nameForm.MatchString(s.Name), field + "name", wrong(s.Name, "is not a name"), "write 1 to 64 of a-z, 0-9, _ and -, a letter or digit first"},
+			check{!names[s.Name], field + "name", wrong(s.Name, "is the name of another step"), "write another one"},
+			check{datasetErr == nil || s.Name == "", field + "dataset", fmt.Sprint(datasetErr), fmt.Sprintf("write a text of up to %d bytes", entry.MaxName)},
+			check{s.Priority >= 0 && s.Priority <= int(entry.MaxPriority), field + "priority", fmt.Sprintf("%d is out of bounds", s.Priority), fmt.Sprintf("write 1 to %d, or leave it out", entry.MaxPriority)},
+			check{timeout == 0 || timeout >= time.Second && timeout <= 168*time.Hour, field + "timeout", timeout.String() + " is out of bounds", "write 1s to 168h, or leave it out"})
+		names[s.Name] = true
+	}
+	return checks
+}
+
 // boundChecks bound the numbers.
 func (p *Profile) boundChecks() []check {
 	within := func(field string, v, least, most int64) check {
@@ -125,6 +195,9 @@ func (p *Profile) boundChecks() []check {
 		within("limits.max_file_bytes", int64(p.Limits.MaxFileBytes), 1, 1<<60),
 		within("limits.max_rows", int64(p.Limits.MaxRows), 1, 1_000_000),
 		within("limits.max_manifest_bytes", int64(p.Limits.MaxManifestBytes), 1<<10, 1<<30),
+		within("limits.max_unpacked_bytes", int64(p.Limits.MaxUnpackedBytes), 1, 1<<60),
+		within("limits.max_ratio", int64(p.Limits.MaxRatio), 1, 100_000),
+		within("limits.max_depth", int64(p.Limits.MaxDepth), 1, 1_000),
 		within("fetch.attempts", int64(p.Fetch.Attempts), 1, 100),
 		within("fetch.parallel", int64(p.Fetch.Parallel), 1, 64),
 	}
@@ -142,8 +215,8 @@ func (p *Profile) listChecks() (checks []check) {
 		checks = append(checks, check{Address(to), fmt.Sprintf("notify.to[%d]", i), quote(to) + " is not an address", "write user@host without a name"})
 	}
 	for i, a := range p.Fetch.Allow {
-		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port",
-			"write 10.1.0.0/16, 127.0.0.1/32 or files.example.org:8080"})
+		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port nor a bucket",
+			"write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080 or s3://BUCKET/"})
 	}
 	return checks
 }
@@ -185,6 +258,9 @@ func Address(s string) bool {
 func allowForm(s string) bool {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p.Masked() == p
+	}
+	if bucketForm.MatchString(s) {
+		return true
 	}
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {

@@ -6,7 +6,9 @@
 // Any number of processes may look at once. The candidates come from tables that may be
 // behind; each command is decided against the file's last event in the log, which takes one
 // outcome. The slot of a file that would become ready is read from the log. A file is
-// validated right before it becomes ready, also if it has waited.
+// validated right before it becomes ready, also if it has waited. A slot that a dataset has
+// made from the names of its groups, and that no poll has made, is made before one of its files
+// is decided about.
 package ready
 
 import (
@@ -26,6 +28,7 @@ import (
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
+	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -68,6 +71,7 @@ type Checker struct {
 	Rules func(ctx context.Context, dataset string) (setting.Rules, error)
 	// Limits returns how often the files of each profile are downloaded.
 	Limits   func(ctx context.Context) (of func(profile string) domain.Limits, err error)
+	Asker    Asker
 	Interval time.Duration // of Run, from the end of a pass to the next; above 0
 	Log      *slog.Logger
 }
@@ -110,12 +114,13 @@ type pass struct {
 	limits func(profile string) domain.Limits
 	rules  map[string]setting.Rules
 	slots  map[slot.ID]domain.SlotState
+	silent map[string]bool // predicates that did not answer in this pass, by their URLs
 	sum    Summary
 }
 
 // Once makes a pass. With an error the summary covers what was done before.
 func (c *Checker) Once(ctx context.Context) (Summary, error) {
-	p := &pass{Checker: c, rules: map[string]setting.Rules{}, slots: map[slot.ID]domain.SlotState{}, sum: Summary{map[domain.FileState]int{}, map[domain.Code]int{}, 0}}
+	p := &pass{Checker: c, rules: map[string]setting.Rules{}, slots: map[slot.ID]domain.SlotState{}, silent: map[string]bool{}, sum: Summary{map[domain.FileState]int{}, map[domain.Code]int{}, 0}}
 	for after := domain.FileHash(""); ; {
 		found, err := c.Tables.Waiting(ctx, after, page)
 		if err != nil || len(found) == 0 {
@@ -128,6 +133,7 @@ func (c *Checker) Once(ctx context.Context) (Summary, error) {
 			if err != nil {
 				return p.sum, err
 			}
+			p.Asker.forget(p.now.Time)
 		}
 		if err := p.decide(ctx, found); err != nil || len(found) < page {
 			return p.sum, err
@@ -197,10 +203,15 @@ func (p *pass) command(ctx context.Context, f query.WaitingFile) (domain.FileCom
 		return nil, err
 	}
 	facts.Now = p.now
-	if facts.Slot, err = p.slotOf(ctx, f); err != nil {
+	if facts.Slot, err = p.slotOf(ctx, f, rules.Slots); err != nil {
 		return nil, err
 	}
 	v := eligible.Decide(rules, facts)
+	if len(v.Waits) == 1 && v.Waits[0].Code == eligible.CodePredicate {
+		if facts.Answer = p.ask(ctx, *rules.Predicate, f); facts.Answer != nil {
+			v = eligible.Decide(rules, facts)
+		}
+	}
 	switch {
 	case v.Skip != nil:
 		return domain.SkipFile{Reason: *v.Skip}, nil
@@ -258,8 +269,9 @@ func (p *pass) rulesOf(ctx context.Context, dataset string) (setting.Rules, erro
 	return r, err
 }
 
-// slotOf returns the state of a file's slot, as the log has it.
-func (p *pass) slotOf(ctx context.Context, f query.WaitingFile) (domain.SlotState, error) {
+// slotOf returns the state of a file's slot, as the log has it. If there is none it is made
+// by the rule, unless this is nil or the name of the group gives none.
+func (p *pass) slotOf(ctx context.Context, f query.WaitingFile, rule *setting.SlotRule) (domain.SlotState, error) {
 	if f.Dataset == "" || f.Group == "" {
 		return domain.SlotNone, nil
 	}
@@ -271,6 +283,30 @@ func (p *pass) slotOf(ctx context.Context, f query.WaitingFile) (domain.SlotStat
 	if err != nil {
 		return "", err
 	}
-	p.slots[id] = states[id].State
-	return states[id].State, nil
+	is := states[id].State
+	if is == domain.SlotNone && rule != nil {
+		if is, err = p.makeSlot(ctx, id, f, *rule); err != nil {
+			return "", err
+		}
+	}
+	p.slots[id] = is
+	return is, nil
+}
+
+// makeSlot makes the slot of a group from its name, and returns its state; SlotNone = the name
+// gives none.
+func (p *pass) makeSlot(ctx context.Context, id slot.ID, f query.WaitingFile, rule setting.SlotRule) (domain.SlotState, error) {
+	add, err := slot.FromName(f.Dataset, f.Group, rule)
+	if err != nil {
+		return domain.SlotNone, nil //nolint:nilerr // the file says what it waits for
+	}
+	var made files.SlotResult
+	err = crash.Around("ready/slot/make", func() error {
+		made, err = p.Files.Slots().Slot(ctx, id, add, eventstore.Meta{Actor: domain.DaemonActor(Name), TraceParent: eventstore.NewTrace().Parent()})
+		return err
+	})
+	if refused, ok := errors.AsType[*domain.Refused](err); ok && refused.Code == slot.CodeExists {
+		return domain.SlotState(refused.State), nil // another process, or an operator, was first
+	}
+	return made.Slot.State, err
 }

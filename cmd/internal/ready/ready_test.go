@@ -64,12 +64,20 @@ func spec(name string) domain.FileSpec {
 // arrive discovers a file and downloads it.
 func (f *fixture) arrive(name, content string) domain.FileHash {
 	f.Helper()
+	return f.arriveIn("one", name, content)
+}
+
+// arriveIn discovers a file of a group and downloads it.
+func (f *fixture) arriveIn(group, name, content string) domain.FileHash {
+	f.Helper()
 	sum := sha256.Sum256([]byte(content))
-	hash, digest := spec(name).Hash(), hex.EncodeToString(sum[:])
+	found := spec(name)
+	found.Group = group
+	hash, digest := found.Hash(), hex.EncodeToString(sum[:])
 	if err := os.WriteFile(filepath.Join(f.dir, digest), []byte(content), 0o600); err != nil {
 		f.Fatal(err)
 	}
-	f.do(hash, domain.DiscoverFile{Spec: spec(name)})
+	f.do(hash, domain.DiscoverFile{Spec: found})
 	f.do(hash, domain.FileAlreadyThere{Size: int64(len(content)), SHA256: digest})
 	return hash
 }
@@ -156,7 +164,7 @@ func (t tables) Waiting(_ context.Context, after domain.FileHash, limit int) (fo
 }
 
 func (t tables) Around(_ context.Context, _ setting.Rules, of query.WaitingFile) (f eligible.Facts, err error) {
-	f.File = of.File
+	f.File, f.GroupName = of.File, of.Group
 	for _, w := range t.all() {
 		if w.Hash != of.Hash {
 			f.Group = append(f.Group, w.File)
@@ -184,6 +192,47 @@ func TestSlotOfFile(t *testing.T) {
 	f.slot(slot.Open{Now: domain.At(now.Add(time.Hour)), Until: domain.At(now.Add(2 * time.Hour)), Reason: &why})
 	f.do(late, domain.ReopenFile{Reason: why}) // O3
 	f.pass(late, "READY")
+}
+
+// TestSlotByName: a file whose dataset makes slots from the names of its groups waits until its
+// slot is there; a pass makes it if no poll has, once; a name that gives no window makes none, and
+// the file waits until an operator gives its group one. A slot that exists stays as it is.
+func TestSlotByName(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	hash := f.arrive("a.txt", "text")
+	f.rules.Slots = &setting.SlotRule{Layout: "20060102", LengthSeconds: 60}
+	f.pass(hash, "DOWNLOADED")
+	if sum, err := f.Once(t.Context()); err != nil || sum.Waits[eligible.CodeSlotMissing] != 1 {
+		t.Errorf("a name without a time: %+v, %v", sum, err)
+	}
+	id := slot.NewID("nights", "one")
+	if slots, err := f.files.Slots().States(t.Context(), []slot.ID{id}); err != nil || len(slots) > 0 {
+		t.Errorf("%+v, %v", slots, err)
+	}
+	f.rules.Slots.Layout = "one" // as if the name said a time: the year is missing, and out of bounds
+	f.pass(hash, "DOWNLOADED")
+	now := domain.At(f.clock.Now())
+	f.slot(slot.Add{Dataset: "nights", Group: "one", Opens: now, Closes: domain.At(now.Add(time.Hour))})
+	f.slot(slot.Open{Now: now})
+	f.pass(hash, "READY")
+
+	night := f.arriveIn("20260501", "b.txt", "more text")
+	f.rules.Slots = &setting.SlotRule{Layout: "20060102", OffsetSeconds: 12 * 60 * 60, LengthSeconds: 60}
+	for range 2 {
+		f.pass(night, "DOWNLOADED")
+	}
+	id = slot.NewID("nights", "20260501")
+	f.rules.Slots.LengthSeconds = 3600
+	f.pass(night, "DOWNLOADED")
+	made, err := f.files.Slots().States(t.Context(), []slot.ID{id})
+	if s := made[id]; err != nil || s.State != domain.SlotPending || s.Version != 1 || s.Opens != now || s.Closes.Sub(now.Time) != time.Minute || s.Reason == nil || s.Reason.Code != slot.CodeFromName {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := f.files.Slots().Slot(t.Context(), id, slot.Open{Now: now}, eventstore.Meta{Actor: "daemon/sweeper"}); err != nil {
+		t.Fatal(err)
+	}
+	f.pass(night, "READY")
 }
 
 // TestCompanionOfFile: a file waits for its companion.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/record/internal/pgdb"
 	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -24,24 +25,35 @@ type ComputeResult struct {
 	LastLines  string // that the command wrote on its standard error
 	Worker     string
 	Attempt    int
+	Claim      int64          // version of the entry by the claim of the worker, 0 = not known
+	Outputs    []entry.Output // that the worker left beside the result, by name
 	Kept       time.Time
 }
 
 // KeepComputeResult keeps a result, in place of the one of the same attempt of the worker.
 func (r *Records) KeepComputeResult(ctx context.Context, c ComputeResult) error {
-	err := crash.Around("record/compute-result/keep", func() error {
+	outputs, err := json.Marshal(append([]entry.Output{}, c.Outputs...))
+	if err != nil {
+		return err
+	}
+	err = crash.Around("record/compute-result/keep", func() error {
 		return r.q.KeepComputeResult(ctx, pgdb.KeepComputeResultParams{EntryID: string(c.Entry), Sha256: c.SHA256, Key: c.Key, Result: c.Result,
-			ExitStatus: int64(c.ExitStatus), LastLines: c.LastLines, Worker: c.Worker, Attempt: int64(c.Attempt)})
+			ExitStatus: int64(c.ExitStatus), LastLines: c.LastLines, Worker: c.Worker, Attempt: int64(c.Attempt), Claim: c.Claim, Outputs: outputs})
 	})
 	return wrap(err, "keep the result of", string(c.Entry))
 }
 
-// ComputeResult returns the result of an entry with a digest.
-func (r *Records) ComputeResult(ctx context.Context, id compute.ID, sha256 string) (c ComputeResult, found bool, err error) {
-	row, err := r.q.ComputeResult(ctx, pgdb.ComputeResultParams{EntryID: string(id), Sha256: sha256})
+// ComputeResult returns the result of an entry with a digest, best that of the claim by which
+// the entry had a version: only that one has outputs.
+func (r *Records) ComputeResult(ctx context.Context, id compute.ID, sha256 string, claim int64) (c ComputeResult, found bool, err error) {
+	row, err := r.q.ComputeResult(ctx, pgdb.ComputeResultParams{EntryID: string(id), Sha256: sha256, Claim: claim})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return c, false, nil
 	}
-	return ComputeResult{compute.ID(row.EntryID), row.Sha256, row.Key, row.Result, int(row.ExitStatus), row.LastLines, row.Worker, int(row.Attempt), row.KeptAt}, err == nil,
-		wrap(err, "read the result of", string(id))
+	c = ComputeResult{Entry: compute.ID(row.EntryID), SHA256: row.Sha256, Key: row.Key, Result: row.Result, ExitStatus: int(row.ExitStatus), LastLines: row.LastLines,
+		Worker: row.Worker, Attempt: int(row.Attempt), Claim: row.Claim, Kept: row.KeptAt}
+	if err == nil && row.Claim == claim {
+		err = json.Unmarshal(row.Outputs, &c.Outputs)
+	}
+	return c, err == nil, wrap(err, "read the result of", string(id))
 }

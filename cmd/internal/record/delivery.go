@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +28,7 @@ type DeliveryState string
 // The fates of a message.
 const (
 	DeliveryPending   DeliveryState = "pending"   // not there yet
+	DeliveryWaiting   DeliveryState = "waiting"   // kept until a mail server takes it; in the table it is pending
 	DeliveryDelivered DeliveryState = "delivered" // it arrived
 	DeliveryFailed    DeliveryState = "failed"    // given up; it may be sent again
 )
@@ -86,8 +88,9 @@ func (r *Records) BeginDelivery(ctx context.Context, m Message) (Delivery, error
 	return deliveryOf(row), wrap(err, "begin delivery", m.Key)
 }
 
-// EndDelivery keeps the result of the attempt: failure nil = it arrived; final: it is
-// given up. What has arrived once stays delivered.
+// EndDelivery keeps the result of the attempt: failure nil = it arrived, or is kept for a
+// mail server ([Records.KeepMail]), which has the last word then; final: it is given up. What
+// has arrived once stays delivered.
 func (r *Records) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
 	arg := pgdb.EndDeliveryParams{Key: key, Final: final}
 	if failure != nil {
@@ -100,10 +103,25 @@ func (r *Records) EndDelivery(ctx context.Context, key string, failure error, fi
 	return wrap(err, "end delivery", key)
 }
 
+// HideAddresses returns a text with each of some addresses by its number, from 1: a mail
+// server may quote them, and those who see what became of a mail need not see them.
+func HideAddresses(text string, addresses []string) string {
+	for i, a := range addresses {
+		if _, bare, named := strings.Cut(strings.TrimSuffix(a, ">"), "<"); named {
+			a = bare
+		}
+		text = strings.ReplaceAll(text, a, fmt.Sprintf("address %d", i+1))
+	}
+	return text
+}
+
 // sentence returns an error's text as PostgreSQL takes it, without broken UTF-8 and
 // NUL: it may quote servers of others.
-func sentence(err error) string {
-	s := strings.ReplaceAll(strings.ToValidUTF8(err.Error(), "�"), "\x00", "�")
+func sentence(err error) string { return bounded(err.Error()) }
+
+// bounded is sentence of a text.
+func bounded(text string) string {
+	s := strings.ReplaceAll(strings.ToValidUTF8(text, "�"), "\x00", "�")
 	if s == "" {
 		return "failed without a reason"
 	}
@@ -120,7 +138,16 @@ func (r *Records) Delivery(ctx context.Context, key string) (Delivery, error) {
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = refuse(CodeNotFound, op, key, "it was never begun")
 	}
-	return deliveryOf(row), wrap(err, op, key)
+	return shown(row.RecordDelivery, row.Waiting), wrap(err, op, key)
+}
+
+// shown returns a delivery that waits for a mail server, or does not.
+func shown(row pgdb.RecordDelivery, waiting bool) Delivery {
+	d := deliveryOf(row)
+	if waiting && d.State == DeliveryPending {
+		d.State = DeliveryWaiting
+	}
+	return d
 }
 
 // BatchDeliveries returns the messages about a batch as a whole, oldest first.
@@ -128,7 +155,7 @@ func (r *Records) BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]
 	rows, err := r.q.BatchDeliveries(ctx, string(batch))
 	list := make([]Delivery, len(rows))
 	for i, row := range rows {
-		list[i] = deliveryOf(row)
+		list[i] = shown(row.RecordDelivery, row.Waiting)
 	}
 	return list, wrap(err, "read the deliveries of", string(batch))
 }

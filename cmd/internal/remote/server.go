@@ -19,6 +19,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
@@ -68,7 +69,7 @@ func Open(text string, c Credential) (*Server, error) {
 // Error is the problem that a service answers with. It unwraps to the error of the use case.
 type Error struct {
 	problem *app.Error
-	exit    int
+	answer  problem.Problem
 }
 
 // Error implements error.
@@ -77,8 +78,8 @@ func (e *Error) Error() string { return e.problem.Error() }
 // Unwrap returns the error of the use case.
 func (e *Error) Unwrap() error { return e.problem }
 
-// ExitCode returns the exit code that the service names.
-func (e *Error) ExitCode() int { return e.exit }
+// Problem returns the problem as the service has described it.
+func (e *Error) Problem() problem.Problem { return e.answer }
 
 // Ask carries out the operation of a name and returns its answer. in is a pointer to the
 // input that the table names. When the connection breaks the request is repeated, one that
@@ -182,7 +183,7 @@ func (s *Server) once(ctx context.Context, op *operation.Operation, f form, file
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode >= http.StatusMultipleChoices {
-		return problem(answer)
+		return problemIn(answer)
 	}
 	return read(answer)
 }
@@ -229,12 +230,9 @@ func (s *Server) away(err error) error {
 	return app.NoAnswer("the server "+s.url.String(), err, "is the URL right, and does `accession serve` run there with the role http?")
 }
 
-// problem returns the error that an answer describes.
-func problem(answer *http.Response) error {
-	var p struct {
-		Detail, Code, Hint string
-		Exit               int
-	}
+// problemIn returns the error that an answer describes.
+func problemIn(answer *http.Response) error {
+	var p problem.Problem
 	if err := json.NewDecoder(io.LimitReader(answer.Body, maxProblem)).Decode(&p); err != nil || p.Code == "" {
 		return &app.Error{Kind: app.Unavailable, What: "the server", Err: fmt.Errorf("it answers with %s, which is no answer of this service", answer.Status),
 			Hint: "does the URL name the service, and is a proxy between in order?"}
@@ -253,7 +251,7 @@ func problem(answer *http.Response) error {
 			e.Hint = fmt.Sprintf("try again in %v", e.RetryAfter)
 		}
 	}
-	return &Error{problem: e, exit: p.Exit}
+	return &Error{problem: e, answer: p}
 }
 
 const maxProblem = 1 << 16

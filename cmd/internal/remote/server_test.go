@@ -210,7 +210,7 @@ func TestAnswersThatAreProblems(t *testing.T) {
 			if !ok || known.Kind != c.kind || !strings.Contains(err.Error(), c.says) || !strings.Contains(known.Hint, c.hint) || strings.Contains(err.Error(), secret) {
 				t.Errorf("%v, %+v", err, known)
 			}
-			if named, ok := errors.AsType[*Error](err); ok && named.ExitCode() != c.exit || !ok && c.exit != 0 {
+			if named, ok := errors.AsType[*Error](err); ok && named.Problem().Exit != c.exit || !ok && c.exit != 0 {
 				t.Errorf("%v has no exit code %d", err, c.exit)
 			}
 		})

@@ -20,6 +20,9 @@ type ComputeWorker struct {
 	Datasets []string // that it serves, none = all
 	Exec     string   // the command, with {in} and {out}
 	Timeout  time.Duration
+	Memory   int64  // bytes, see [compute.Worker]
+	Cache    string // a directory, "" = none
+	CacheMax int64  // bytes in it
 	Dir      string // "" = a directory of the system's for temporary files
 	Parallel int
 	Profile  string // under whose rules inputs are fetched, "" = of none
@@ -31,13 +34,19 @@ func Compute(ctx context.Context, cfg config.Resolved, log *slog.Logger, o Compu
 	in := wire.New(cfg, log)
 	in.Version = o.Version
 	defer func() { err = errors.Join(err, in.Close()) }()
-	w := &compute.Worker{Datasets: o.Datasets, Exec: o.Exec, Timeout: o.Timeout, Parallel: o.Parallel}
+	w := &compute.Worker{Datasets: o.Datasets, Exec: o.Exec, Timeout: o.Timeout, Memory: o.Memory, Parallel: o.Parallel}
 	if w.Dir, err = filepath.Abs(o.Dir); o.Dir == "" {
 		w.Dir, err = os.MkdirTemp("", "accession-compute-")
 		defer os.RemoveAll(w.Dir) //nolint:errcheck // it is empty but for what a killed command has left
 	}
 	if err != nil {
 		return err
+	}
+	if o.Cache != "" {
+		if w.Cache, err = compute.OpenCache(o.Cache, o.CacheMax); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, w.Cache.Close()) }()
 	}
 	if err := in.ComputeWorker(ctx, w, o.Profile); err != nil {
 		return err

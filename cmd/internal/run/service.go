@@ -37,12 +37,17 @@ const (
 )
 
 // Run opens what the roles need, runs them until ctx ends, stops them in order and
-// returns nil. The error is one of opening or of closing.
+// returns nil, also where ctx ends while it opens. The error is one of opening or of closing.
 func (s *Service) Run(ctx context.Context) (err error) {
 	wire.TuneMemory()
 	in := wire.New(s.Config, s.Log, s.Roles...)
 	in.Version = s.Version
-	defer func() { err = errors.Join(err, in.Close()) }()
+	defer func() {
+		if ctx.Err() != nil {
+			err = nil
+		}
+		err = errors.Join(err, in.Close())
+	}()
 	status, err := s.status(ctx, in)
 	if err != nil {
 		return err
@@ -90,11 +95,13 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleHTTP, "http", func() (runner, error) { return s.answers(ctx, in) }, nil},
 		{RoleTransfer, "transfer", func() (runner, error) { return in.Transfer() }, nil},
 		{RoleDiscover, "discover", func() (runner, error) { return in.Poller(ctx) }, nil},
+		{RoleDiscover, "groups", func() (runner, error) { return in.Groups(ctx) }, nil},
 		{RoleDownload, "download", func() (runner, error) { return in.Downloader(ctx) }, nil},
 		{RoleReady, "ready", func() (runner, error) { return in.Readiness(ctx) }, nil},
 		{RoleReady, "requester", func() (runner, error) { return in.Requester(ctx) }, nil},
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
+		{RoleDaemons, "mail", func() (runner, error) { return in.Mails(ctx) }, nil},
 		{RoleDaemons, "compute", func() (runner, error) { return in.ComputeLeader(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
 		{RoleDaemons, "originals", func() (runner, error) { return in.Originals(ctx) }, nil},

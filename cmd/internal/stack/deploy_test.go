@@ -22,6 +22,7 @@ type composeFile struct {
 	Services map[string]struct {
 		Image       string
 		Restart     string
+		Command     []string
 		Ports       []string
 		Environment map[string]string
 		Volumes     []string
@@ -112,6 +113,33 @@ func TestCompose(t *testing.T) {
 		}
 		if !regexp.MustCompile(`(^|[/@])` + server + `:\d+`).MatchString(leads) {
 			t.Errorf("accession: %s=%q does not lead to the service %s", name, leads, server)
+		}
+	}
+}
+
+// The service for people and programs is published at the port where it answers, and shares its
+// directories with the one that does the work.
+func TestComposePublishesTheAPI(t *testing.T) {
+	t.Parallel()
+	c := readCompose(t)
+	door, worker := c.Services["http"], c.Services["accession"]
+	listens := regexp.MustCompile(`listen_http=0\.0\.0\.0:(\d+)`).FindStringSubmatch(strings.Join(door.Command, " "))
+	if listens == nil {
+		t.Fatalf("http does not say where it listens: %v", door.Command)
+	}
+	if want := "127.0.0.1:" + listens[1] + ":" + listens[1]; !slices.Contains(door.Ports, want) {
+		t.Errorf("http is published at %v, want %s", door.Ports, want)
+	}
+	for _, volume := range []string{"accession-drop:", "accession-data:", "./deploy/profiles:"} {
+		at := func(volumes []string) string {
+			i := slices.IndexFunc(volumes, func(v string) bool { return strings.HasPrefix(v, volume) })
+			if i < 0 {
+				return ""
+			}
+			return volumes[i]
+		}
+		if in := at(worker.Volumes); in == "" || in != at(door.Volumes) {
+			t.Errorf("%s is %q for accession and %q for http", volume, in, at(door.Volumes))
 		}
 	}
 }

@@ -21,14 +21,32 @@ type Claim struct {
 	work *Work
 	job  string // the job's directory
 	dir  string // the claim's directory
+	into string // where its files go in the job's directory
 	part atomic.Int64
 }
+
+// Where the complete files of a job are in its directory: those that were downloaded, and
+// those of its container.
+const (
+	filesDir   = "/files"
+	membersDir = "/members"
+)
 
 var claimID = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
 
 // Claim makes the directory of a claim, whose id (letters, digits, dashes) must
 // be new; CodeConflict if it is not.
 func (w *Work) Claim(batch domain.BatchID, job domain.JobID, id string) (*Claim, error) {
+	return w.claim(batch, job, id, filesDir)
+}
+
+// ClaimMembers is Claim for the files of the job's container: what is committed becomes those
+// that [Work.Members] opens.
+func (w *Work) ClaimMembers(batch domain.BatchID, job domain.JobID, id string) (*Claim, error) {
+	return w.claim(batch, job, id, membersDir)
+}
+
+func (w *Work) claim(batch domain.BatchID, job domain.JobID, id, into string) (*Claim, error) {
 	dir, err := jobDir(batch, job)
 	if err != nil {
 		return nil, err
@@ -36,7 +54,7 @@ func (w *Work) Claim(batch domain.BatchID, job domain.JobID, id string) (*Claim,
 	if !claimID.MatchString(id) {
 		return nil, &Error{Code: CodeBadName, Op: "claim", Key: id, Hint: "the id of a claim has 1 to 128 letters, digits and dashes"}
 	}
-	c := &Claim{work: w, job: dir, dir: dir + "/claim-" + id}
+	c := &Claim{work: w, job: dir, dir: dir + "/claim-" + id, into: into}
 	err = w.root.mkdirAll("claim/job-directory", dir)
 	for _, d := range []string{c.dir, c.dir + "/part", c.dir + "/files"} {
 		if err == nil {
@@ -114,7 +132,7 @@ func (c *Claim) Commit() error {
 		return err
 	})
 	if err == nil {
-		err = root.rename("win/rename", c.dir+"/files", c.job+"/files")
+		err = root.rename("win/rename", c.dir+"/files", c.job+c.into)
 	}
 	for _, d := range []string{c.job, path.Dir(c.job), "."} {
 		if err == nil {
@@ -137,11 +155,20 @@ type Files struct{ root *os.Root }
 
 // Files opens the files of the committed claim. CodeNotFound if there is none. The caller closes it.
 func (w *Work) Files(batch domain.BatchID, job domain.JobID) (*Files, error) {
+	return w.files(batch, job, filesDir)
+}
+
+// Members is Files for the files of the job's container.
+func (w *Work) Members(batch domain.BatchID, job domain.JobID) (*Files, error) {
+	return w.files(batch, job, membersDir)
+}
+
+func (w *Work) files(batch domain.BatchID, job domain.JobID, which string) (*Files, error) {
 	dir, err := jobDir(batch, job)
 	if err != nil {
 		return nil, err
 	}
-	root, err := w.root.OpenRoot(dir + "/files")
+	root, err := w.root.OpenRoot(dir + which)
 	if err != nil {
 		return nil, wrap("open files", dir, err)
 	}
@@ -162,13 +189,22 @@ func (f *Files) Close() error { return f.root.Close() }
 
 // Discard removes the files of the committed claim, so that another can be committed.
 func (w *Work) Discard(batch domain.BatchID, job domain.JobID) error {
+	return w.discard(batch, job, filesDir)
+}
+
+// DiscardMembers is Discard for the files of the job's container.
+func (w *Work) DiscardMembers(batch domain.BatchID, job domain.JobID) error {
+	return w.discard(batch, job, membersDir)
+}
+
+func (w *Work) discard(batch domain.BatchID, job domain.JobID, which string) error {
 	dir, err := jobDir(batch, job)
 	if err != nil {
 		return err
 	}
 	// Renamed first: a crash half-way must not leave a part that looks complete.
 	old := dir + "/discarded-" + rand.Text()
-	err = w.root.rename("discard/rename", dir+"/files", old)
+	err = w.root.rename("discard/rename", dir+which, old)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -21,7 +21,8 @@ const MarkerName = ".accession-installation"
 // Work is the working directory of an installation, shared by all its workers:
 //
 //	BID/JID/claim-ID/…   what a claim is downloading
-//	BID/JID/files/…      the files of the job, complete
+//	BID/JID/files/…      what was downloaded for the job, complete
+//	BID/JID/members/…    the files of its container, complete
 //	files/…              the files without a job, see [Local]
 type Work struct {
 	root         root

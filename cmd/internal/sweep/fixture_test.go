@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/memory"
@@ -38,6 +40,18 @@ type fixture struct {
 	sweeper *sweep.Sweeper
 	hash    domain.FileHash
 	limits  domain.FileLimits
+
+	mu   sync.Mutex
+	gone map[entry.State]int // entries whose workers are gone, by the state that they are brought to
+}
+
+// entries stands for the compute queue.
+func (w *fixture) entries(context.Context) (map[entry.State]int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	gone := w.gone
+	w.gone = nil
+	return gone, nil
 }
 
 // newFixture returns one in which the file of a listing, or of a job, is discovered.
@@ -55,7 +69,7 @@ func newFixture(t *testing.T, spec domain.FileSpec) *fixture {
 var listed = domain.FileSpec{Source: "http://files.test/", Path: "a.nc", URL: "http://files.test/a.nc", Size: 20}
 
 func (w *fixture) newSweeper() *sweep.Sweeper {
-	return &sweep.Sweeper{Files: storetest.NewFileHandler(w.log), Finder: tables{w.log}, Slots: storetest.NewFileHandler(w.log).Slots(), Windows: windows{w.log}, Interval: time.Millisecond,
+	return &sweep.Sweeper{Files: storetest.NewFileHandler(w.log), Finder: tables{w.log}, Slots: storetest.NewFileHandler(w.log).Slots(), Windows: windows{w.log}, Entries: w.entries, Interval: time.Millisecond,
 		Limits: always(w.limits), Log: slog.New(slog.DiscardHandler)}
 }
 

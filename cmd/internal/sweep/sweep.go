@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 )
@@ -19,14 +20,18 @@ type Files interface {
 	All(ctx context.Context, asks []files.Request, o eventstore.Meta) ([]files.Result, error)
 }
 
-// Sweeper ends overdue attempts, and opens and ends slots. All fields are required.
+// Sweeper ends overdue attempts, opens and ends slots, and returns entries of the compute queue
+// whose workers are gone. All fields are required.
 type Sweeper struct {
 	Files  Files
 	Finder Finder
 	// Limits returns the limits as they are now; each pass asks once.
-	Limits   func(ctx context.Context) (Limits, error)
-	Slots    Slots
-	Windows  Windows
+	Limits  func(ctx context.Context) (Limits, error)
+	Slots   Slots
+	Windows Windows
+	// Entries returns the entries of the compute queue whose workers are gone, or whose leases
+	// are overdue, and reports how many it brought to each state.
+	Entries  func(ctx context.Context) (map[entry.State]int, error)
 	Interval time.Duration // of Run, from the end of a pass to the next; above 0
 	Log      *slog.Logger
 }
@@ -70,6 +75,9 @@ func (s *Sweeper) pass(ctx context.Context) Summary {
 	if len(sum.Slots) > 0 {
 		s.Log.Info("slots opened and ended", "states", sum.Slots)
 	}
+	if len(sum.Entries) > 0 {
+		s.Log.Info("entries of the compute queue returned", "states", sum.Entries)
+	}
 	return sum
 }
 
@@ -83,10 +91,10 @@ func (s *Sweeper) Once(ctx context.Context) (Summary, error) {
 	return s.Sweep(ctx, now)
 }
 
-// Sweep decides every file that may be overdue now, by the log's clock, and then every slot
-// whose window has begun or is over. A file
-// that cannot be decided keeps no other one out. With an error the summary covers
-// what was done before.
+// Sweep decides every file that may be overdue now, by the log's clock, then every slot whose
+// window has begun or is over, and then the entries of the compute queue whose workers are gone.
+// A file that cannot be decided keeps no other one out. With an error the summary covers what
+// was done before.
 func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 	sum := newSummary(now)
 	limits, err := s.Limits(ctx)
@@ -107,11 +115,19 @@ func (s *Sweeper) Sweep(ctx context.Context, now domain.Time) (Summary, error) {
 			return sum, err
 		}
 		if len(found) < page {
-			err := s.sweepSlots(ctx, now, &sum)
+			err := errors.Join(s.sweepSlots(ctx, now, &sum), s.sweepEntries(ctx, &sum))
 			return sum, err
 		}
 		after = found[len(found)-1].Hash
 	}
+}
+
+// sweepEntries returns the entries whose workers are gone.
+func (s *Sweeper) sweepEntries(ctx context.Context, sum *Summary) (err error) {
+	if sum.Entries, err = s.Entries(ctx); err != nil {
+		return fmt.Errorf("return the entries of the compute queue whose workers are gone: %w", err)
+	}
+	return nil
 }
 
 // decide sends the commands for one page of candidates.
@@ -170,7 +186,7 @@ func Overdue(ctx context.Context, in Finder, limits Limits, now domain.Time, lim
 }
 
 func newSummary(now domain.Time) Summary {
-	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Slots: map[domain.SlotState]int{}, Faults: []string{}}
+	return Summary{Now: now, Recovered: map[domain.FileState]int{}, Slots: map[domain.SlotState]int{}, Entries: map[entry.State]int{}, Faults: []string{}}
 }
 
 // Summary is the result of a pass.
@@ -179,6 +195,7 @@ type Summary struct {
 	Looked    int                      `json:"looked"`          // candidates
 	Recovered map[domain.FileState]int `json:"recovered"`       // files, by the state that the sweeper brought them to
 	Slots     map[domain.SlotState]int `json:"slots"`           // slots, by the state that the sweeper brought them to
+	Entries   map[entry.State]int      `json:"entries"`         // entries of the compute queue whose workers were gone, by the state that the sweeper brought them to
 	Moved     int                      `json:"moved"`           // candidates that a worker or another sweeper had moved on
 	Errors    int                      `json:"errors"`          // candidates that could not be decided; the next pass looks again
 	Faults    []string                 `json:"faults"`          // why, of the first few

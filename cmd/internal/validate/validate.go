@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 )
 
 // Codes of what is wrong.
@@ -27,7 +28,7 @@ const (
 	CodeUnreadable domain.Code = "local_copy_unreadable"
 	CodeSize       domain.Code = "size_mismatch"
 	CodeFormat     domain.Code = "format_mismatch"
-	CodeContainer  domain.Code = "container_unreadable"
+	CodeContainer              = container.CodeUnreadable
 )
 
 // Fault is what is wrong with a content.

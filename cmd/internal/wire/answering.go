@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/answering"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -31,12 +32,12 @@ func (in *Installation) Answering(ctx context.Context) (*answering.Service, erro
 	}
 	records := record.New(pool)
 	s.Claims, s.Queues, s.Sources = live, live, answer.Sources{Tables: db, Records: records}
-	s.Mailing = in.mailing(meteredRecords{records, in.metrics})
+	s.Mailing = in.mailing(meteredRecords{records, in.metrics}, in.mailer(records))
 	return s, nil
 }
 
-func (in *Installation) mailing(records answering.Records) answering.Mailing {
-	return answering.Mailing{From: in.cfg.MailFrom, Records: records, Mail: in.mailer(), Report: in.queryReport}
+func (in *Installation) mailing(records answering.Records, mail delivery.Mailer) answering.Mailing {
+	return answering.Mailing{From: in.cfg.MailFrom, Records: records, Mail: mail, Report: in.queryReport}
 }
 
 // resendAnswers prepares the report of a query to be mailed once more.
@@ -46,7 +47,7 @@ func (in *Installation) resendAnswers(ctx context.Context, q lookup.Query, comma
 	if err := openAll(ctx, into(&objects, in.Uploads), into(&records, in.Records)); err != nil {
 		return app.Resend{}, err
 	}
-	again := answering.Resender{Mailing: in.mailing(records), Objects: objects}
+	again := answering.Resender{Mailing: in.mailing(records, in.mailer(records)), Objects: objects}
 	r, err := again.Prepare(ctx, q, command)
 	if err != nil {
 		return app.Resend{}, err

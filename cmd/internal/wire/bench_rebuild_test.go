@@ -264,5 +264,5 @@ func (w *benchTables) rebuild(b *testing.B) (replayed, rebuilt float64) {
 	if err != nil || done.Events != int64(w.n) || done.Compared != "" {
 		b.Fatalf("%+v, %v", done, err)
 	}
-	return w.perSecond(done.Took), w.perSecond(took)
+	return w.perSecond(done.Took()), w.perSecond(took)
 }

@@ -2,7 +2,8 @@ package wire
 
 import (
 	"context"
-	"time"
+	"errors"
+	"os"
 
 	"github.com/accession-ingest/accession/cmd/internal/attempt"
 	"github.com/accession-ingest/accession/cmd/internal/compute"
@@ -12,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -19,9 +21,12 @@ import (
 func (in *Installation) ComputeLeader(ctx context.Context) (*compute.Leader, error) {
 	l := &compute.Leader{Retention: compute.Retention, Log: in.log.With("role", "compute")}
 	var live *LiveState
-	if err := openAll(ctx, into(&live, in.LiveState), into(&l.Handler, in.Handler), into(&l.Attempts, in.attempts)); err != nil {
+	var work *store.Work
+	var db query.DB
+	if err := openAll(ctx, into(&live, in.LiveState), into(&l.Handler, in.Handler), into(&l.Attempts, in.attempts), into(&work, in.Work), into(&db, in.DB)); err != nil {
 		return nil, err
 	}
+	l.Outputs, l.Tables = work.Outputs(), compute.StrandedOf{DB: db}
 	l.Lead = func(ctx context.Context) (context.Context, func(), error) { return live.LeadRole(ctx, "compute") }
 	return l, nil
 }
@@ -33,11 +38,32 @@ func (in *Installation) attempts(ctx context.Context) (*attempt.Attempts, error)
 		return limits.Of(profile).Processing, err
 	}}
 	var work *store.Work
-	err := openAll(ctx, into(&all.Files, in.FileHandler), into(&work, in.Work))
+	var handler *eventstore.Handler
+	err := openAll(ctx, into(&all.Files, in.FileHandler), into(&work, in.Work), into(&handler, in.Handler))
 	if err == nil {
-		all.Contents = work.Local()
+		all.Contents, all.Jobs = work.Local(), jobFiles{handler.Live, in}
 	}
 	return all, err
+}
+
+// jobFiles are jobs with their files.
+type jobFiles struct {
+	eventstore.Live
+	in *Installation
+}
+
+// Open implements attempt.Jobs: the file is in the working directory that its profile names.
+func (j jobFiles) Open(ctx context.Context, f domain.File) (*os.File, error) {
+	work, err := j.in.workOf(ctx, f.Spec.Profile)
+	if err != nil { // that a directory is not mounted does not say that the file is gone
+		return nil, errors.New(err.Error())
+	}
+	files, err := work.Files(f.Spec.BatchID, f.Spec.JobID)
+	if err := errors.Join(err, work.Close()); err != nil {
+		return nil, err
+	}
+	file, err := files.Open(f.Spec.Path)
+	return file, errors.Join(err, files.Close())
 }
 
 // Requester returns what lets files that are ready wait for workers.
@@ -55,23 +81,20 @@ func (in *Installation) Requester(ctx context.Context) (*compute.Requester, erro
 func (in *Installation) ComputeWorker(ctx context.Context, w *compute.Worker, profileName string) error {
 	var client *fetch.Client
 	var records *record.Records
-	if err := openAll(ctx, into(&w.Handler, in.Handler), into(&client, in.client), into(&records, in.Records), into(&w.Attempts, in.attempts)); err != nil {
+	var work *store.Work
+	if err := openAll(ctx, into(&w.Handler, in.Handler), into(&client, in.client), into(&records, in.Records), into(&w.Attempts, in.attempts), into(&work, in.Work)); err != nil {
 		return err
 	}
+	w.Outputs, w.OutputLimit = work.Outputs(), int64(in.cfg.UploadLimit)
 	if profileName != "" {
 		var set *profile.Set
 		if err := openAll(ctx, into(&set, in.profileSet)); err != nil {
 			return err
 		}
-		p, err := set.Get(profileName)
-		if err != nil {
+		var err error
+		if client, err = withPolicy(client, set, profileName); err != nil {
 			return err
 		}
-		policy, err := fetch.PolicyOf(p.Fetch.Allow, time.Duration(p.Fetch.Timeout), int64(p.Fetch.MinRate))
-		if err != nil {
-			return err
-		}
-		client = client.With(policy)
 	}
 	w.Inputs, w.Records, w.Log = client, records, in.log.With("role", "compute")
 	return nil

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"os"
 	"regexp"
 	"time"
 
@@ -15,28 +14,32 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/originals"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
-	"github.com/accession-ingest/accession/cmd/internal/notify"
+	"github.com/accession-ingest/accession/cmd/internal/mint/service"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/eventstore/relay"
-	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
 // Daemons returns the runner of the consumer daemons with all that they need.
 func (in *Installation) Daemons(ctx context.Context) (*daemon.Runner, error) {
 	c := daemon.Config{
-		Installation: in.cfg.Instance, Log: in.log, Meter: in.metrics, Workers: in.cfg.Workers, Mail: in.mailer(),
+		Installation: in.cfg.Instance, Log: in.log, Meter: in.metrics, Workers: in.cfg.Workers,
 		Grace: in.cfg.StopGrace, RetryDelay: in.cfg.RetryDelay, RetryMaxDelay: in.cfg.RetryMaxDelay,
 		ManifestTimeout: in.cfg.FetchManifestTimeout, StepTimeout: in.cfg.StepTimeout, SpaceReserve: int64(in.cfg.SpaceReserve),
 		SpaceCycle: in.cfg.SpaceCycle, JanitorInterval: in.cfg.JanitorInterval, Retention: in.cfg.Retention, FailedRetention: in.cfg.FailedRetention, FilesRetention: in.cfg.FilesRetention,
 		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver, HostPermits: in.cfg.HostPermits, SubmitterPermits: in.cfg.SubmitterPermits,
+		CallbackSecrets: in.cfg.SecretsOfCallbacks(), MinterCredentials: map[string]service.Credentials{},
+	}
+	for name, account := range in.cfg.AccountsOfMinters() {
+		c.MinterCredentials[name] = service.Credentials(account)
 	}
 	var live *LiveState
 	var profiles *profile.Set
@@ -49,9 +52,9 @@ func (in *Installation) Daemons(ctx context.Context) (*daemon.Runner, error) {
 	c.Claims, c.Space, c.Order, c.Hosts, c.Outbox, c.Queues = live, live, live, live, live, live
 	records := meteredRecords{record.New(pool), in.metrics}
 	c.Profiles, c.Records = profiles, daemon.Records{Identities: records, Inventory: records, Deliveries: records, URLs: records}
-	err = crash.Around("wire/mail-drop/make", func() error { return os.MkdirAll(in.cfg.MailDir, 0o750) })
-	if err != nil {
-		return nil, failed("open the mail drop", err, "the setting mail_dir names it: "+in.cfg.MailDir)
+	c.Mail = in.mailer(records.Records)
+	for _, w := range in.cfg.Unused(profiles.Names()) {
+		in.log.Warn("a line of the settings is not used", "line", w)
 	}
 	in.runner, err = daemon.New(c)
 	return in.runner, err
@@ -68,7 +71,8 @@ func (in *Installation) Relay(ctx context.Context) (*relay.Relay, error) {
 	return in.relay, nil
 }
 
-// Sweeper returns the sweeper, which ends overdue attempts, and opens and ends slots.
+// Sweeper returns the sweeper, which ends overdue attempts, opens and ends slots, and returns
+// entries whose workers are gone.
 func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 	var files *files.Handler
 	var db query.DB
@@ -77,7 +81,14 @@ func (in *Installation) Sweeper(ctx context.Context) (*sweep.Sweeper, error) {
 	if err := openAll(ctx, into(&files, in.FileHandler), into(&db, in.DB), into(&live, in.LiveState), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &sweep.Sweeper{Files: files, Finder: sweep.Tables{DB: db}, Slots: files.Slots(), Windows: sweep.TableWindows{DB: db, Ready: in.CaughtUp}, Limits: in.fileLimits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, nil
+	gone := func(ctx context.Context) (map[entry.State]int, error) {
+		leader, err := in.ComputeLeader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return leader.Recover(ctx)
+	}
+	return &sweep.Sweeper{Entries: gone, Files: files, Finder: sweep.Tables{DB: db}, Slots: files.Slots(), Windows: sweep.TableWindows{DB: db, Ready: in.CaughtUp}, Limits: in.fileLimits, Interval: in.cfg.SweepInterval, Log: in.log.With("role", "sweeper")}, nil
 }
 
 // fileLimits returns the limits of files as they are now: of those that belong to no job,
@@ -117,7 +128,7 @@ func (in *Installation) Resend(ctx context.Context, b domain.Batch, command stri
 	if err := openAll(ctx, into(&profiles, in.profileSet), into(&objects, in.Uploads), into(&records, in.Records)); err != nil {
 		return app.Resend{}, err
 	}
-	again := delivery.Resender{Profiles: profiles, Objects: objects, Records: records, Mail: in.mailer()}
+	again := delivery.Resender{Profiles: profiles, Objects: objects, Records: records, Mail: in.mailer(records)}
 	r, err := again.Prepare(ctx, b, command)
 	if err != nil {
 		return app.Resend{}, err
@@ -135,19 +146,9 @@ func (in *Installation) client(ctx context.Context) (*fetch.Client, error) {
 	return in.requests.get(ctx, func(context.Context) (*fetch.Client, error) {
 		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(in.Version, "-"),
 			Connect: in.cfg.FetchConnectTimeout, ResponseHeader: in.cfg.FetchResponseTimeout,
-			Head: in.cfg.FetchHeadTimeout, Exchange: in.cfg.FetchCallbackTimeout})
+			Head: in.cfg.FetchHeadTimeout, Exchange: in.cfg.FetchCallbackTimeout,
+			Buckets: fetch.Buckets{Endpoint: in.cfg.S3Endpoint, Region: in.cfg.S3Region, AccessKey: in.cfg.S3AccessKey, SecretKey: in.cfg.S3SecretKey}})
 	})
-}
-
-func (in *Installation) mailer() mailer { return mailer{notify.MailDrop{Dir: in.cfg.MailDir}} }
-
-// mailer puts the daemons' mails into the drop directory.
-type mailer struct{ drop notify.MailDrop }
-
-// Send implements delivery.Mailer.
-func (m mailer) Send(_ context.Context, mail delivery.Mail) error {
-	_, err := m.drop.Deliver(notify.Message{Key: mail.Key, From: mail.From, To: mail.To, Subject: mail.Subject, Text: mail.Text, File: mail.File, Date: mail.Date})
-	return err
 }
 
 // meteredRecords counts the effects that end in SQL or are noted there.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/groups"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/download"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
@@ -41,6 +43,15 @@ func (in *Installation) Downloader(ctx context.Context) (*download.Downloader, e
 	}
 	d.Work = (&works{in: in, by: map[string]*store.Work{}}).of
 	return d, err
+}
+
+// Groups returns what makes deposits of the groups of datasets.
+func (in *Installation) Groups(ctx context.Context) (*groups.Depositor, error) {
+	g := &groups.Depositor{App: &app.App{Open: in.Resources(), Actor: domain.DaemonActor(groups.Name)}, Interval: in.cfg.ReadyInterval, Log: in.log.With("role", "discover")}
+	var live *LiveState
+	err := openAll(ctx, into(&live, in.LiveState), into(&g.Files, in.FileHandler), into(&g.Tables, in.DB), into(&g.Records, in.Records))
+	g.Settings = live
+	return g, err
 }
 
 // week is longer than any pause.

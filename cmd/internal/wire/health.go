@@ -72,7 +72,7 @@ func (in *Installation) Measure(ctx context.Context) error {
 			return &ops.Lag{Events: lag.Events, Age: time.Duration(lag.Seconds * float64(time.Second))}, nil
 		},
 		Poison: func(ctx context.Context) (int, error) {
-			events, err := query.Poison(ctx, pool, maxPoison)
+			events, err := query.Poison(ctx, pool, query.PoisonFilter{Limit: maxPoison})
 			return len(events), err
 		},
 		Audit: func(ctx context.Context) (ops.Audit, error) {
@@ -86,6 +86,7 @@ func (in *Installation) Measure(ctx context.Context) error {
 			b, err := record.New(pool).BulkStanding(ctx)
 			return ops.Bulk{Waiting: int(b.Waiting), Running: int(b.Running), Still: time.Duration(b.StillSeconds * float64(time.Second)), Refused: b.Refused}, err
 		},
+		Mails:       record.New(pool).MailsWaiting,
 		Unexplained: func(ctx context.Context) (int, error) { return sums.Scan(ctx, pool) },
 		Overdue:     in.Overdue,
 		Level:       func() int { return int(live.pressure.Level()) },

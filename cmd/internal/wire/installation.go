@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/outgoing"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/ops"
@@ -47,6 +48,8 @@ type Installation struct {
 	restoring bool           // see Restorer
 	relay     *relay.Relay   // nil until Relay; set before the service starts
 	runner    *daemon.Runner // nil until Daemons; the same
+
+	sender atomic.Pointer[outgoing.Sender] // nil until Mails
 
 	live     lazy[*LiveState]
 	copies   lazy[struct{}] // checked
@@ -183,7 +186,7 @@ func (in *Installation) Uploads(ctx context.Context) (*store.Store, error) {
 
 // Resources returns what use cases work with.
 func (in *Installation) Resources() app.Resources {
-	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Attempts: in.attempts, Drop: in.Drop, UploadLimit: int64(in.cfg.UploadLimit), WaitingLimit: in.cfg.WaitingLimit, FormsProfile: in.cfg.FormsProfile,
+	return app.Resources{LiveState: in, EventLog: in, Tables: in, Effects: in, DepositQueues: in.DepositQueues, Attempts: in.attempts, Work: in.Work, Drop: in.Drop, UploadLimit: int64(in.cfg.UploadLimit), WaitingLimit: in.cfg.WaitingLimit, FormsProfile: in.cfg.FormsProfile,
 		HostPermits: in.cfg.HostPermits, MailFrom: in.cfg.MailFrom, ResendAnswers: in.resendAnswers, Heap: in.heap, Servers: []app.Address{
 			{Name: app.ServerZooKeeper, URL: in.shown["zookeeper"] + in.cfg.ZooKeeperRoot},
 			{Name: app.ServerNATS, URL: in.shown["nats"]},

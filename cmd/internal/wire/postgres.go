@@ -16,9 +16,9 @@ import (
 
 // heldConns is how many connections one process holds for long, each while its holder needs
 // another: the projector's lock, what listens for those who wait for the tables, and the
-// leads of the auditor and of who polls. They come on top of those that the configuration
+// leads of the auditor, of who polls and of who sends mails. They come on top of those that the configuration
 // allows, or all would wait for each other.
-const heldConns = 4
+const heldConns = 5
 
 // Pool returns the connections to PostgreSQL; tables may be missing.
 func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {

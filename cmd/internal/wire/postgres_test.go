@@ -41,7 +41,7 @@ func TestHeldConnectionsLeaveOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, lead := range map[string]func(context.Context) (func(), bool, error){"audit": records.LeadAudit, "discovery": records.LeadDiscovery} {
+	for what, lead := range map[string]func(context.Context) (func(), bool, error){"audit": records.LeadAudit, "discovery": records.LeadDiscovery, "mail": records.LeadMail} {
 		release, leads, err := lead(ctx)
 		if err != nil || !leads {
 			t.Fatalf("lead the %s: %v, %v", what, leads, err)

@@ -3,7 +3,10 @@ package wire
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/ready"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -26,7 +29,40 @@ func (in *Installation) Readiness(ctx context.Context) (*ready.Checker, error) {
 		return nil, err
 	}
 	c.Tables, c.Contents, c.Rules = ready.TablesOf{DB: db}, work.Local(), rulesFrom(live)
+	c.Asker.Client = in.clientOf(live)
 	return c, nil
+}
+
+// clientOf returns what makes requests as the profile of a dataset allows them.
+func (in *Installation) clientOf(live *LiveState) func(ctx context.Context, dataset string) (*fetch.Client, error) {
+	return func(ctx context.Context, dataset string) (*fetch.Client, error) {
+		var client *fetch.Client
+		var profiles *profile.Set
+		if err := openAll(ctx, into(&client, in.client), into(&profiles, in.profileSet)); err != nil {
+			return nil, err
+		}
+		is, err := live.Setting(ctx, domain.SettingDataset, dataset)
+		if err != nil {
+			return nil, err
+		}
+		if is.State.Dataset == nil {
+			return nil, errors.New("the dataset was removed")
+		}
+		return withPolicy(client, profiles, is.State.Dataset.Profile)
+	}
+}
+
+// withPolicy returns a client that makes requests as a profile allows them.
+func withPolicy(client *fetch.Client, profiles *profile.Set, name string) (*fetch.Client, error) {
+	p, err := profiles.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := fetch.PolicyOf(p.Fetch.Allow, time.Duration(p.Fetch.Timeout), int64(p.Fetch.MinRate))
+	if err != nil {
+		return nil, err
+	}
+	return client.With(policy), nil
 }
 
 // rulesFrom returns what reads the rules of datasets as they are now.

@@ -48,20 +48,25 @@ func (in *Installation) RemoveWork(ctx context.Context, j domain.Job) error {
 // WorkFiles lists the working files of a job: in the directory that its profile names, or in
 // that of the installation.
 func (in *Installation) WorkFiles(ctx context.Context, j domain.Job, limit int) (files []store.WorkFile, more bool, err error) {
-	profiles, err := in.profileSet(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	p, err := profiles.Get(j.Configuration.ProfileName)
-	if err != nil && !profile.Missing(err) {
-		return nil, false, err
-	}
-	work, err := store.FindWork(cmp.Or(p.WorkingDir, in.cfg.WorkDir), in.cfg.Instance)
+	work, err := in.workOf(ctx, j.Configuration.ProfileName)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, work.Close()) }()
 	return work.FilesOf(j.Configuration.BatchID, j.ID, limit)
+}
+
+// workOf opens the working directory that a profile names, or that of the installation.
+func (in *Installation) workOf(ctx context.Context, name string) (*store.Work, error) {
+	profiles, err := in.profileSet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := profiles.Get(name)
+	if err != nil && !profile.Missing(err) {
+		return nil, err
+	}
+	return store.FindWork(cmp.Or(p.WorkingDir, in.cfg.WorkDir), in.cfg.Instance)
 }
 
 // WorkDirs implements app.Effects: in every directory that a profile names, and in that

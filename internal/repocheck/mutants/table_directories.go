@@ -18,8 +18,20 @@ var directories = []Mutant{{
 	At: "cmd/internal/discover/listing (*page).end", Do: []Op{Never("ended")},
 	Package: "cmd/internal/discover/listing", Test: "TestPagesThatAreNoListing",
 }, {
+	Name: "the refusal of one page of a listing", Why: "the files of the other pages count as gone",
+	At: "cmd/internal/discover/listing (*Listing).add", Do: []Op{Never("anotherPage")},
+	Package: "cmd/internal/discover/listing", Test: "TestPagesThatAreNoListing",
+}, {
+	Name: "the pause after a no of a predicate", Why: "a service is asked about every file that waits in every pass",
+	At: "cmd/internal/ready (*pass).ask", Do: []Op{Never("kept")},
+	Package: "cmd/internal/ready", Test: "TestPredicate",
+}, {
+	Name: "the pause of a predicate that does not answer", Why: "each file that waits holds up the pass for the timeout of its predicate",
+	At: "cmd/internal/ready (*pass).ask", Do: []Op{Never("silent")},
+	Package: "cmd/internal/ready", Test: "TestPredicate",
+}, {
 	Name: "the refusal of a listing that is elsewhere", Why: "files become known below a directory that does not have them",
-	At: "cmd/internal/discover (*Found).read", Do: []Op{Never("FinalURL")},
+	At: "cmd/internal/discover (*Found).page", Do: []Op{Never("FinalURL")},
 	Package: "cmd/internal/discover", Test: "TestNothingIsFoundInPart",
 }, {
 	Name: "the window of a slot that is not over", Why: "files are skipped while their slot is open",
@@ -29,6 +41,58 @@ var directories = []Mutant{{
 	Name: "the window of a slot that has not begun", Why: "files become ready before their time",
 	At: "domain/slot (*decider).open", Do: []Op{Never("Before", "Opens")},
 	Package: "domain/slot", Test: "TestSlotTable",
+}, {
+	Name: "the end of a slot with a file, in the table", Why: "a slot in which a file has arrived is missed",
+	At: "domain/slot Transitions", Do: []Op{Element(3, "domain.EventSlotMissed", "S3")},
+	Package: "domain/slot", Test: "TestSlotTable",
+}, {
+	Name: "a missed slot that is opened again, in the table", Why: "an operator cannot open a slot that was missed",
+	At: "domain/slot Transitions", Do: []Op{Element(1, "domain.SlotPending", "S5", "SlotMissed")},
+	Package: "domain/slot", Test: "TestSlotWalks",
+}, {
+	Name: "the wait for a slot that is made from a name", Why: "a file is processed without a window, although its dataset gives each group one",
+	At: "domain/eligible waits", Do: []Op{Never("SlotNone", "Slots")},
+	Package: "domain/eligible", Test: "TestDecide",
+}, {
+	Name: "the name of a group, written again", Why: "two groups have one window, and a name that says no time gives one",
+	At: "domain/setting (*SlotRule).Window", Do: []Op{Never("Format")},
+	Package: "domain/setting", Test: "TestWindows",
+}, {
+	Name: "the look for a layout that does not tell the time", Why: "every group of a dataset has the window of another day",
+	At: "domain/setting checkLayout", Do: []Op{Never("ContainsFunc")},
+	Package: "domain/setting", Test: "TestSlotRules",
+}, {
+	Name: "the look for a zone in the layout of a group", Why: "a window is hours off",
+	At: "domain/setting checkLayout", Do: []Op{Never("local")},
+	Package: "domain/setting", Test: "TestSlotRules",
+}, {
+	Name: "the slots that a poll makes from names", Why: "a group whose files do not arrive is never missed",
+	At: "cmd/internal/poll (*Poller).some", Do: []Op{Call("slots", "error(nil)")},
+	Package: e2e, Test: "TestSlotsFromNames",
+}, {
+	Name: "the slot that the role ready makes from a name", Why: "files that were known before the rule wait for ever",
+	At: "cmd/internal/ready (*pass).slotOf", Do: []Op{Never("SlotNone", "rule")},
+	Package: "cmd/internal/ready", Test: "TestSlotByName",
+}, {
+	Name: "the refusal of a slot whose group no file can have", Why: "an operator waits for a slot that never gets a file",
+	At: "domain/slot (*decider).add", Do: []Op{Never("CheckGroup")},
+	Package: "domain/slot", Test: "TestSlotRefusals",
+}, {
+	Name: "the wait for files of a group that are under way", Why: "a group is deposited without files that are being downloaded",
+	At: "domain/group partOf", Do: []Op{Never("Moving")},
+	Package: "domain/group", Test: "TestDecide",
+}, {
+	Name: "the wait for a file of a group that was given up", Why: "a group is deposited as complete that lacks a file",
+	At: "domain/group Decide", Do: []Op{Skip("lacks")},
+	Package: "domain/group", Test: "TestDecide",
+}, {
+	Name: "the key under which a group is deposited", Why: "a process that died after the batch was made makes another one of the same files",
+	At: "cmd/internal/app/groups (*Depositor).deposit", Do: []Op{Call("Key", `""`)},
+	Package: e2e, Test: "TestGroupIsDepositedOnce",
+}, {
+	Name: "the look whether the directories of a group were read as a whole", Why: "a group is deposited while a poll is halfway through its files",
+	At: "cmd/internal/app/groups (*pass).page", Do: []Op{Never("whole")},
+	Package: e2e, Test: "TestGroupIsDepositedOnce",
 }, {
 	Name: "a damaged copy that is put away", Why: "a damaged copy is taken again as a valid one",
 	At: "cmd/internal/ready (*pass).damaged", Do: []Op{Call("Quarantine", `"", error(nil)`)},
@@ -46,7 +110,23 @@ var directories = []Mutant{{
 	At: "cmd/internal/app/again (*request).run", Do: []Op{Never("JobID")},
 	Package: "cmd/internal/app/again", Test: "TestWhatIsNotDoneAgain",
 }, {
+	Name: "the refusal of a deposited file that is to be given up", Why: "a file is called abandoned that is in the deposit of its group",
+	At: "cmd/internal/app/again Abandon", Do: []Op{Never("deposited")},
+	Package: e2e, Test: "TestGroupIsDepositedOnce",
+}, {
 	Name: "the command that goes on where it was cut off", Why: "a file that is to be processed again stays abandoned, and the command is refused when it is given again",
 	At: "cmd/internal/app/again (*request).run", Do: []Op{Value("begun", "false")},
 	Package: "cmd/internal/app/again", Test: "TestCutOffCommandGoesOn",
+}, {
+	Name: "the buckets that a profile opens", Why: "a depositor reads what the key of the installation can",
+	At: "cmd/internal/fetch (*Client).object", Do: []Op{Never("opensObject")},
+	Package: "cmd/internal/fetch", Test: "TestObjectsOfBuckets",
+}, {
+	Name: "the name of the bucket in a list", Why: "the list of another bucket is that of the directory, and all its files count as gone",
+	At: "cmd/internal/fetch objectsOf", Do: []Op{Never("Name")},
+	Package: "cmd/internal/fetch", Test: "TestListsOfBrokenBuckets",
+}, {
+	Name: "the page on which a list goes on", Why: "a broken server is asked for ever, or half a list counts",
+	At: "cmd/internal/fetch (*Client).List", Do: []Op{Never("NextContinuationToken")},
+	Package: "cmd/internal/fetch", Test: "TestListsOfBrokenBuckets",
 }}

@@ -2,6 +2,14 @@ package main
 
 // frontDoor: who may do what, and what is asked for over HTTP and on the command line.
 var frontDoor = []Mutant{{
+	Name: "the deadline of an answer", Why: "a request whose servers do not answer stays for ever",
+	At: "cmd/internal/httpapi (*Server).serve", Do: []Op{Never("Sends", "File")},
+	Package: "cmd/internal/httpapi", Test: "TestWorkHasADeadline", Hangs: true,
+}, {
+	Name: "the right to the addresses of a profile", Why: "a reader of a batch is told to whom its reports are mailed",
+	At: "cmd/internal/operation (*ReportShow).mail", Do: []Op{Never("Administer")},
+	Package: "cmd/accession/e2e", Test: "TestRightsOverHTTP",
+}, {
 	Name: "the place from which a stream of events is resumed", Why: "a client that was cut off gets events twice",
 	At: "cmd/internal/remote (*following).read", Do: []Op{Drop("Last", "id")},
 	Package: "cmd/internal/remote", Test: "TestFollowResumes",
@@ -19,8 +27,8 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestExport",
 }, {
 	Name: "the limit of a stream of events to what its caller may see", Why: "a user follows what happens in other collections",
-	At: "cmd/internal/operation (*follower).holds", Do: []Op{Never("Selects")},
-	Package: "cmd/internal/operation", Test: "TestStreamWithinRights",
+	At: "cmd/internal/operation/internal/following (*Follower).Holds", Do: []Op{Never("Selects")},
+	Package: "cmd/internal/operation/internal/following", Test: "TestStreamWithinRights",
 }, {
 	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
 	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
@@ -41,6 +49,14 @@ var frontDoor = []Mutant{{
 	Name: "an error without the value", Why: "an error repeats a password or an API key that was sent in the wrong place",
 	At: "cmd/internal/httpapi problems", Do: []Op{Arg("append", 1, "d.Error()", "Message")},
 	Package: e2e, Test: "TestCredentialsAreSeenNowhere",
+}, {
+	Name: "the version of a query that may be changed", Why: "a query that another operator has changed meanwhile is changed as if it had not been",
+	At: "eventstore (*Handler).query", Do: []Op{Call("Outdated", "error(nil)")},
+	Package: e2e, Test: "TestVersionsThatMayBeChanged",
+}, {
+	Name: "the version of an entry that may be changed", Why: "work that another operator has changed meanwhile is changed as if it had not been",
+	At: "eventstore (*Handler).Entry", Do: []Op{Call("Outdated", "error(nil)")},
+	Package: e2e, Test: "TestVersionsThatMayBeChanged",
 }, {
 	Name: "the version of all profiles in the write of one", Why: "two profiles that are set at once come to be, and both have one collection",
 	At: "eventstore/zklive/internal/layout (Root).touch", Do: []Op{Never("ProfilesVersion")},
@@ -119,7 +135,7 @@ var frontDoor = []Mutant{{
 	Package: "projections", Test: "TestFilters",
 }, {
 	Name: "the limit of a list to what its caller may see", Why: "a list has the batches, jobs and files of other collections",
-	At: "projections/query (Filter).sees", Do: []Op{Always("All")},
+	At: "domain/access (*Filter).Limits", Do: []Op{Always("All")},
 	Package: "projections", Test: "TestFilters",
 }, {
 	Name: "the closed intake, over HTTP", Why: "files are taken while administrators let none in",
@@ -297,6 +313,18 @@ var frontDoor = []Mutant{{
 	Name: "the audit of a command of the machine", Why: "the audit does not say what operators did at the machine",
 	At: "cmd/internal/operation (*Operation).Noted", Do: []Op{Never("DryRun", "Audits")},
 	Package: "cmd/internal/operation", Test: "TestWhatIsAudited",
+}, {
+	Name: "the audit of what workers take and end over HTTP", Why: "the audit does not say who has changed the compute queue",
+	At: "cmd/internal/operation leased", Do: []Op{First("op.Audits = true")},
+	Package: "cmd/accession/e2e", Test: "TestLeasesAreAudited",
+}, {
+	Name: "the heartbeats that are not audited", Why: "each worker fills the audit with a row every few seconds",
+	At: "cmd/internal/operation (*Operation).Noted", Do: []Op{First("op = &Operation{Write: op.Write, Audits: op.Audits}")},
+	Package: "cmd/internal/operation", Test: "TestWhatIsAudited",
+}, {
+	Name: "the claims that have found no work", Why: "each idle worker fills the audit with claims of nothing",
+	At: "cmd/internal/operation (*Ending).choose", Do: []Op{Value("None", "false")},
+	Package: "cmd/internal/operation", Test: "TestWhatWasChosenIsAudited",
 }, {
 	Name: "the audit of what no operation has seen", Why: "requests of a known caller that cannot be read are refused without a trace",
 	At: "cmd/internal/httpapi (*Server).unseen", Do: []Op{Always("ended")},

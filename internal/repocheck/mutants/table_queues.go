@@ -118,6 +118,14 @@ var queues = []Mutant{{
 	At: "domain/lookup row", Do: []Op{Always("From", "from")},
 	Package: "domain/lookup", Test: "TestQueryTable",
 }, {
+	Name: "a query that is parked, in the table", Why: "a query that an operator has parked is taken for one that has failed",
+	At: "domain/lookup Transitions", Do: []Op{Element(2, "asked.Failed", "Q5")},
+	Package: "domain/lookup", Test: "TestQueryTable",
+}, {
+	Name: "a parked query that fails, in the table", Why: "an operator cannot end a query that is parked",
+	At: "domain/lookup Transitions", Do: []Op{Element(1, "asked.Answered", "Q8")},
+	Package: "domain/lookup", Test: "TestQueryWalks",
+}, {
 	Name: "the lines of a query's answer", Why: "the answers to half of a list pass for all of them",
 	At: "domain/lookup Decide", Do: []Op{Never("n", "Lines")},
 	Package: "domain/lookup", Test: "TestQueryTable",
@@ -215,18 +223,130 @@ var queues = []Mutant{{
 	Package: "cmd/internal/compute", Test: "TestFileOfTwoWorkers",
 }, {
 	Name: "the digest of the copy for a worker", Why: "a damaged file is processed",
-	At: "cmd/internal/attempt (*Attempt).Copy", Do: []Op{Never("EncodeToString")},
+	At: "cmd/internal/attempt copied", Do: []Op{Never("EncodeToString")},
 	Package: "cmd/internal/compute", Test: "TestFilesThatAreDamaged",
+}, {
+	Name: "the keys of own steps", Why: "a caller requests work in place of the service, and a job takes what it makes for the step of its profile",
+	At: "domain/compute Reserved", Do: []Op{Never("stepPrefix")},
+	Package: "domain/compute", Test: "TestKeysOfSteps",
+}, {
+	Name: "the own steps of a job", Why: "an object is stored without the steps of its profile", Hangs: true,
+	At: "cmd/internal/daemon (*steps).jobProcessing", Do: []Op{Never("ownSteps")},
+	Package: e2e, Test: "TestStepsOfJobs",
+}, {
+	Name: "the wait for an entry before it is read", Why: "a job whose entry ends meanwhile goes on half a minute later",
+	At: "cmd/internal/daemon/ownstep (Maker).look", Do: []Op{Drop("WaitFor")},
+	Package: "cmd/internal/daemon/ownstep", Test: "TestStepsFollowEachOther",
+}, {
+	Name: "the end of an entry, as what wakes its job", Why: "a job looks at its entry whenever a worker takes it or gives it back",
+	At: "cmd/internal/daemon/order (*Jobs).Notice", Do: []Op{Never("Ended")},
+	Package: "cmd/internal/daemon/ownstep", Test: "TestStepsFollowEachOther",
+}, {
+	Name: "the results of a version that is stored", Why: "a job that died after its last write cannot go on when its steps were made again",
+	At: "cmd/internal/daemon/ownstep Described", Do: []Op{Never("stored")},
+	Package: "cmd/internal/daemon/ownstep", Test: "TestResultsAreDescribed",
+}, {
+	Name: "the class of a failed step", Why: "a worker fails a job in a class that no failure has, so that it seems to wait",
+	At: "domain/compute (Step).Failure", Do: []Op{Never("Contains")},
+	Package: "domain/compute", Test: "TestFailuresOfSteps",
+}, {
+	Name: "the job that waits for an entry", Why: "the leader ends work for which a job waits",
+	At: "cmd/internal/compute (*Leader).strand", Do: []Op{Never("Waits")},
+	Package: "cmd/internal/compute", Test: "TestStepsThatNoJobWaitsFor",
+}, {
+	Name: "the lease of a step that no job waits for", Why: "a worker without a session has work for a job that has failed as long as it likes",
+	At: "cmd/internal/compute (*Leader).strand", Do: []Op{Never("SHA256")},
+	Package: "cmd/internal/compute", Test: "TestWorkersOfStepsThatNoJobWaitsFor",
+}, {
+	Name: "the end of a step that no job waits for", Why: "the work for a job that has failed waits for another worker",
+	At: "cmd/internal/attempt (*Step).End", Do: []Op{Never("end")},
+	Package: "cmd/internal/compute", Test: "TestWorkersOfStepsThatNoJobWaitsFor",
+}, {
+	Name: "the look of a worker at the job of an entry", Why: "a worker works for a job that has failed",
+	At: "cmd/internal/attempt (*Step).Over", Do: []Op{Never("Waits")},
+	Package: "cmd/internal/compute", Test: "TestStepsThatNoJobWaitsFor",
+}, {
+	Name: "the files of a job, as all that a step has", Why: "a worker has the files of another deposit",
+	At: "cmd/internal/attempt (*Step).Begin", Do: []Op{Never("JobID")},
+	Package: "cmd/internal/compute", Test: "TestStepsOfForeignFiles",
+}, {
+	Name: "the end of an entry with its result, in the table", Why: "work that was done is tried again",
+	At: "domain/compute Transitions", Do: []Op{Element(3, "domain.EventEntryFailed", "E4")},
+	Package: "domain/compute", Test: "TestEntryTable",
+}, {
+	Name: "a failed entry that is tried again, in the table", Why: "an operator cannot try a failed entry again",
+	At: "domain/compute Transitions", Do: []Op{Element(1, "entry.Successful", "E7")},
+	Package: "domain/compute", Test: "TestEntryWalks",
 }, {
 	Name: "the result that a dead worker has left", Why: "an entry whose file is PROCESSED fails",
 	At: "domain/compute (Entry).EndWith", Do: []Op{DropCase("Output")},
 	Package: "cmd/internal/compute", Test: "TestFilesTakenOver",
 }, {
+	Name: "what a command wrote last, in the reason of its failure", Why: "the queue does not say what was wrong with the work",
+	At: "cmd/internal/compute (*Worker).do", Do: []Op{Arg("WithLastLines", 1, `""`)},
+	Package: "cmd/internal/compute", Test: "TestWorkerEndsEntries",
+}, {
+	Name: "the limit of memory, in the reason of a failure", Why: "the queue does not say that a command had too little memory",
+	At: "cmd/internal/compute (run).ended", Do: []Op{Never("memory")},
+	Package: "cmd/internal/compute", Test: "TestMemoryOfCommands",
+}, {
+	Name: "the signal that has killed a command", Why: "a command that was killed seems to have ended with exit status -1",
+	At: "cmd/internal/compute execute", Do: []Op{Never("Signaled")},
+	Package: "cmd/internal/compute", Test: "TestWorkerEndsEntries",
+}, {
+	Name: "the bound of the last lines", Why: "a command fills the log with what it writes",
+	At: "domain/compute WithLastLines", Do: []Op{Arg("ToValidUTF8", 0, "line")},
+	Package: "domain/compute", Test: "TestLastLinesInMessages",
+}, {
 	Name: "the token of a lease", Why: "a worker ends the lease of another one",
 	At: "eventstore (*Handler).Leased", Do: []Op{Never("SHA256", "sha256")},
 	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_leased_and_completed",
 }, {
+	Name: "the signature of an input's address", Why: "who knows the id of an entry gets its input without a key",
+	At: "cmd/internal/app/leases Signed", Do: []Op{Never("Equal")},
+	Package: e2e, Test: "TestWorkersOverHTTP",
+}, {
+	Name: "the lease of an output that comes slowly", Why: "a worker that has lost its lease is told that its output is kept",
+	At: "cmd/internal/app/leases Put", Do: []Op{Arg("Put", 3, "func() error { return nil }")},
+	Package: e2e, Test: "TestOutputsOverHTTP",
+}, {
+	Name: "the outputs of a claim that is closed", Why: "a worker is told that an output is kept which is not part of the result",
+	At: "cmd/internal/store (Outputs).put", Do: []Op{Never("over")},
+	Package: "cmd/internal/store", Test: "TestOutputsOfAClaim",
+}, {
+	Name: "the outputs of entries that are to be restored", Why: "the outputs of a lost tree are removed before it is restored",
+	At: "cmd/internal/compute (*Leader).Tidy", Do: []Op{Never("Retention")},
+	Package: "cmd/internal/compute", Test: "TestOutputsThatNoEntryHas",
+}, {
+	Name: "the outputs of a result", Why: "the outputs of work that was done are removed as left over",
+	At: "cmd/internal/compute wanted", Do: []Op{Never("Open")},
+	Package: "cmd/internal/compute", Test: "TestOutputsThatNoEntryHas",
+}, {
 	Name: "the command of the end of a lease", Why: "a worker whose answer was lost is refused although its result counts",
 	At: "cmd/internal/app/leases end", Do: []Op{Never("found")},
 	Package: "cmd/accession/e2e", Test: "TestWorkersOverHTTP",
+}, {
+	Name: "the digest of inputs of a worker in Go", Why: "a worker works on half a file",
+	At: "eventstore/work (*checked).Read", Do: []Op{Never("EncodeToString")},
+	Package: "eventstore/work", Test: "TestInputsAreChecked",
+}, {
+	Name: "the key of a worker in Go", Why: "other servers learn the key of an operator",
+	At: "eventstore/work (Input).Open", Do: []Op{Arg("send", 1, "true")},
+	Package: "eventstore/work", Test: "TestInputsAreChecked",
+}, {
+	Name: "the end of work whose lease has ended", Why: "a worker in Go works on at what is another's by now", Hangs: true,
+	At: "eventstore/work (*lease).heartbeats", Do: []Op{Call("end", "_ = end")},
+	Package: "cmd/accession/e2e", Test: "TestWorkersInGo/a_lease_that_ends",
+}, {
+	Name: "the end of commands with their worker", Why: "what a killed worker has started changes things beside the next worker", Hangs: true,
+	At: "cmd/internal/compute execute", Do: []Op{Arg("CommandContext", 3, `strings.Replace($0, "kill -9 0", "true", 1)`)},
+	Package: "cmd/accession/e2e", Test: "TestCommandsEndWithTheirWorker",
+}, {
+	Name: "the memory of a command", Why: "one command takes the memory of all",
+	At: "cmd/internal/compute (command).limit", Do: []Op{Always("memory")},
+	Package: "cmd/internal/compute", Test: "TestMemoryOfCommands",
+}, {
+	Name: "the groups in use of a cache", Why: "what a command reads is removed under it",
+	At: "cmd/internal/compute (*Cache).trim", Do: []Op{Always("users")},
+	Package: "cmd/internal/compute", Test: "TestCacheHasASize",
 }}

@@ -20,7 +20,7 @@ var seen = []Mutant{{
 	Package: "cmd/internal/app", Test: "TestOperatorsEndJobs",
 }, {
 	Name: "the end of a step whose job was failed", Why: "a worker goes on with a job that an operator has ended",
-	At: "cmd/internal/daemon (*running).notice", Do: []Op{Always("EventJobFailed")},
+	At: "cmd/internal/daemon/limits (*Running).Notice", Do: []Op{Always("EventJobFailed")},
 	Package: daemon, Test: "TestFailedJobStopsItsStep", Hangs: true,
 }, {
 	Name: "a deadline for each part of an object's files", Why: "an object of 100,000 files is never discovered", Was: true,
@@ -79,8 +79,12 @@ var seen = []Mutant{{
 	At: "cmd/internal/export (libraryLines).Write", Do: []Op{Call("Cut", `strings.TrimSpace(string(line)), "", false`)},
 	Package: "cmd/internal/export", Test: "TestLibrariesLogNoQuotes",
 }, {
+	Name: "a citation that names another object", Why: "a file in a container decides of what object it is a version",
+	At: "cmd/internal/daemon/naming Cited", Do: []Op{Never("given")},
+	Package: "cmd/internal/daemon/naming", Test: "TestCited",
+}, {
 	Name: "parts of an identifier that name nothing", Why: "ark:/99999/../../x becomes another name", Was: true,
-	At: "cmd/internal/mint Parse", Do: []Op{Never("part", "..")},
+	At: "cmd/internal/mint badParts", Do: []Op{Never("part", "..")},
 	Package: "cmd/internal/mint", Test: "TestParse",
 }, {
 	Name: "parameters of the address of NATS", Why: "what an operator wrote there is ignored without a word", Was: true,

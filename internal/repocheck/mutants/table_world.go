@@ -57,6 +57,10 @@ var world = []Mutant{{
 	At: "cmd/internal/record (*Error).Retry", Do: []Op{Never("CodeBroken")},
 	Package: record, Test: "TestFault",
 }, {
+	Name: "the stop of a service that starts", Why: "a service that is stopped while it starts is said to have failed",
+	At: "cmd/internal/run (*Service).Run", Do: []Op{Never("Err")},
+	Package: "cmd/accession/e2e", Test: "TestStopWhileAServiceStarts",
+}, {
 	Name: "the older deposit that has not made its jobs", Why: "a deposit whose manifest is read first becomes an earlier version than the one before it",
 	At: "cmd/internal/daemon/order (*Jobs).Before", Do: []Op{Call("making", `func() (domain.BatchID, error) { return "", nil }()`)},
 	Package: "cmd/accession/e2e", Test: "TestVersionsFollowTheOrderOfDeposits",
@@ -80,6 +84,22 @@ var world = []Mutant{{
 	Name: "the object entry of a requeued job", Why: "a later job overtakes it",
 	At: "eventstore/zklive/internal/layout (Root).objectEntries", Do: []Op{Drop("Create")},
 	Package: "eventstore/zklive/internal/layout", Test: "TestObjectEntriesOfEveryRow",
+}, {
+	Name: "the name that a service has already", Why: "a job whose request was answered with silence fails, or takes the name of another",
+	At: "cmd/internal/mint/service (Service).Make", Do: []Op{Never("madeFor")},
+	Package: "cmd/internal/mint/service", Test: "TestMadeOnce",
+}, {
+	Name: "the look at a service that refuses a name", Why: "a job whose name was made, and whose answer got lost, fails",
+	At: "cmd/internal/mint/service (Service).Make", Do: []Op{Always("CodeRefused")},
+	Package: "cmd/internal/mint/service", Test: "TestMadeOnce",
+}, {
+	Name: "a name that its service has made", Why: "the service is asked again for each step that starts over",
+	At: "cmd/internal/daemon/naming (*Task).register", Do: []Op{Never("Done")},
+	Package: "cmd/internal/daemon/naming", Test: "TestRegisteredOnce",
+}, {
+	Name: "a name that its service refuses", Why: "the object is stored under a name that leads nowhere",
+	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("register", "error(nil)")},
+	Package: "cmd/internal/daemon/naming", Test: "TestRegisteredOnce",
 }, {
 	Name: "the minted name that a dead worker wrote to the job", Why: "it is never known to exist, and verify finds it missing",
 	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("keepMinted", "nil")},
@@ -129,6 +149,22 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon/delivery Make", Do: []Op{Never("DeliveryDelivered")},
 	Package: daemon, Test: "TestCallbackIsNotRepeated",
 }, {
+	Name: "a mail that waits for the mail server", Why: "a mail that no server has taken counts as delivered",
+	At: "cmd/internal/record/internal/pgdb endDelivery", Do: []Op{Text("when exists (select from kept) then delivery.state when", "when")},
+	Package: "cmd/internal/daemon/outgoing", Test: "TestMailsWaitWhileTheServerIsDown",
+}, {
+	Name: "a mail that is kept already", Why: "a step that is repeated mails those again who have the mail",
+	At: "cmd/internal/record/internal/pgdb keepMail", Do: []Op{Text("where outgoing_mail.settled_at is not null and outgoing_mail.taken = '{}'", "")},
+	Package: "cmd/internal/daemon/outgoing", Test: "TestAMailIsKeptOnce",
+}, {
+	Name: "the lead of who sends mails", Why: "several processes send the same mail",
+	At: "cmd/internal/record/internal/pgdb tryLead", Do: []Op{Text("pg_try_advisory_lock(hashtextextended($1::text, 3))", "$1::text is not null")},
+	Package: "cmd/internal/daemon/outgoing", Test: "TestOneSender",
+}, {
+	Name: "the final no of a mail server", Why: "a mail to an address that does not exist is sent for days, and its sender does not know",
+	At: "cmd/internal/notify outcomeOf", Do: []Op{Never("refusesUs")},
+	Package: "cmd/internal/notify", Test: "TestSMTPAnswers",
+}, {
 	Name: "the guard of addresses", Why: "a manifest makes the service ask its own network",
 	At: "cmd/internal/fetch (Policy).judge", Do: []Op{Never("SafeAddr", "err")},
 	Package: fetch, Test: "TestHostileAddresses",
@@ -152,6 +188,38 @@ var world = []Mutant{{
 	Name: "the name rule of manifests", Why: "a file leaves the object's directory",
 	At: "domain/manifest CheckName", Do: []Op{Never(`".."`)},
 	Package: "domain/manifest", Test: "TestCheckName",
+}, {
+	Name: "the name rule of containers", Why: "a file of a container leaves the object's directory",
+	At: "domain/container checkName", Do: []Op{Never("CheckName")},
+	Package: "domain/container", Test: "TestMembersThatAreRefused",
+}, {
+	Name: "names of a container that differ in case only", Why: "two files become one where the object is restored to",
+	At: "domain/container Fold", Do: []Op{Arg("Map", 0, "func(r rune) rune { return r }")},
+	Package: "domain/container", Test: "TestMembersThatAreRefused",
+}, {
+	Name: "links in containers", Why: "a link is taken for the file that it leads to, or for an empty one",
+	At: "domain/container (*Checker).Member", Do: []Op{DropCase("Link")},
+	Package: "domain/container", Test: "TestMembersThatAreRefused",
+}, {
+	Name: "the bytes that come of a container", Why: "a small container fills the working space",
+	At: "domain/container (*Checker).file", Do: []Op{Never("most")},
+	Package: "domain/container", Test: "TestMembersThatAreRefused",
+}, {
+	Name: "members of a zip that share bytes", Why: "a zip of 40 KB unpacks to gigabytes, each file of it within its limit",
+	At: "cmd/internal/unpack (*walker).apart", Do: []Op{Never("to")},
+	Package: "cmd/internal/unpack", Test: "TestRefused",
+}, {
+	Name: "the mark of a tar's end", Why: "a tar that was cut off between two files is taken for the whole",
+	At: "cmd/internal/unpack (*walker).tar", Do: []Op{Always("before")},
+	Package: "cmd/internal/unpack", Test: "TestRefused",
+}, {
+	Name: "the digests of a bag", Why: "a bag whose files differ from its manifests is stored",
+	At: "domain/bag (*Bag).Check", Do: []Op{Never("got")},
+	Package: "domain/bag", Test: "TestBadBags",
+}, {
+	Name: "a refused container", Why: "a requeue takes the bad copy again, and not what the depositor has corrected",
+	At: "cmd/internal/daemon (*steps).unpack", Do: []Op{Never("bad")},
+	Package: "cmd/accession/e2e", Test: "TestContainers", Hangs: true,
 }, {
 	Name: "the document type of metadata", Why: "a declaration with entities or a file of another server is accepted",
 	At: "domain/metadata (*checker).next", Do: []Op{DropCase("Directive")},
@@ -325,7 +393,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/app", Test: "TestRequeuedFileTakesItsJobWithIt",
 }, {
 	Name: "a download that takes the reserve of the disk", Why: "what a server sends beyond its promise leaves no space for others",
-	At: "cmd/internal/daemon (*reserved).Write", Do: []Op{Never("due")},
+	At: "cmd/internal/store (*reserved).Write", Do: []Op{Never("due")},
 	Package: daemon, Test: "TestDownloadStopsAtTheReserve",
 }, {
 	Name: "manifests without a common budget", Why: "sixteen large manifests at once take 3 GB",
@@ -337,7 +405,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/stack", Test: "TestKilledPostgresIsWaitedFor",
 }, {
 	Name: "a mail's key that changes with what is noted of its batch", Why: "a report that is made again is mailed again", Was: true,
-	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Value("key", `fmt.Sprintf("%s/%d", r.Batch, t.Batch.Version)`, "string")},
+	At: "cmd/internal/daemon/delivery (Mails).Report", Do: []Op{Value("key", `fmt.Sprintf("%s/%d", r.Batch, b.Version)`, "string")},
 	Package: daemon, Test: "TestOneMailAReport",
 }, {
 	Name: "the key of a report that is sent again and whose end is unknown", Why: "an operator who asks once more after a crash sends a second mail",

@@ -50,6 +50,16 @@ func messages(source fs.FS, dir string, output []string) (said []string) {
 	return said
 }
 
+// logged returns the first of the lines that a test logged.
+func logged(output []string) (said []string) {
+	for _, line := range output {
+		if line = strings.TrimRight(line, "\n"); place.MatchString(line) && len(said) < shownLines {
+			said = append(said, line[:min(len(line), lineBytes)])
+		}
+	}
+	return said
+}
+
 // logs reports whether a line of a file calls Log or Logf.
 func logs(source fs.FS, name, line string) bool {
 	text, err := fs.ReadFile(source, name)

@@ -18,6 +18,10 @@ import (
 // slowestShown is the length of the list of slow tests.
 const slowestShown = 20
 
+// veryLong is the time from which on a test's own lines are shown, for they may tell where
+// it went.
+const veryLong = 5 * time.Minute
+
 // event is one line of `go test -json` (see `go doc test2json`) or, with
 // ImportPath instead of Package, of `go build -json`.
 type event struct {
@@ -37,6 +41,7 @@ type test struct{ pkg, name string }
 type timing struct {
 	test
 	took time.Duration
+	said []string // what it logged, of a test that took very long
 }
 
 // failure is a test that failed, and what is repeated of it at the end.
@@ -131,11 +136,14 @@ func (r *report) endTest(t test, e event) {
 		r.skipped = append(r.skipped, t)
 		r.show(t)
 	}
-	delete(r.pending, t)
 	if r.timed(t) {
-		took := time.Duration(e.Elapsed * float64(time.Second))
-		r.slow = append(r.slow, timing{t, took})
+		of := timing{test: t, took: time.Duration(e.Elapsed * float64(time.Second))}
+		if of.took >= veryLong {
+			of.said = logged(r.pending[t])
+		}
+		r.slow = append(r.slow, of)
 	}
+	delete(r.pending, t)
 }
 
 // timed reports whether the time of a test is listed. That of a subtest is in its
@@ -219,6 +227,9 @@ func (r *report) summary() {
 	fmt.Fprintf(r.out, "\nslowest tests\n")
 	for _, s := range r.slow[:min(slowestShown, len(r.slow))] {
 		fmt.Fprintf(r.out, "%9.2fs  %s  %s\n", s.took.Seconds(), s.name, s.pkg)
+		for _, line := range s.said {
+			fmt.Fprintln(r.out, "        "+line)
+		}
 	}
 	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped in %d packages\n\n",
 		r.passed, len(r.failed), len(r.skipped), len(r.lines))

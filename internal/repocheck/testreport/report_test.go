@@ -26,7 +26,9 @@ const (
 	waits  = `{"Action":"pause","Package":"m/p","Test":"TestD/all/x"}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestD/all/x","Elapsed":2}` + "\n" +
 		`{"Action":"pass","Package":"m/p","Test":"TestD/all","Elapsed":0}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestD","Elapsed":500}` + "\n"
 	inside = `{"Action":"pass","Package":"m/p","Test":"TestE/x","Elapsed":3}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestE","Elapsed":4}` + "\n"
-	build  = `{"Action":"build-output","ImportPath":"m/p","Output":"p.go:1:1: broken\n"}` + "\n"
+	long   = `{"Action":"output","Package":"m/p","Test":"TestF","Output":"=== RUN   TestF\n"}` + "\n" + `{"Action":"output","Package":"m/p","Test":"TestF","Output":"    f_test.go:7: made in 299s\n"}` + "\n" +
+		`{"Action":"output","Package":"m/p","Test":"TestF","Output":"a line\n"}` + "\n" + `{"Action":"pass","Package":"m/p","Test":"TestF","Elapsed":301}` + "\n"
+	build = `{"Action":"build-output","ImportPath":"m/p","Output":"p.go:1:1: broken\n"}` + "\n"
 )
 
 func TestReport(t *testing.T) {
@@ -43,6 +45,7 @@ func TestReport(t *testing.T) {
 		{"a failure shows its output", start + passA + failB + fail, false, []string{"    wrong", "failed: TestB  m/p", "1 passed, 1 failed"}, []string{"=== RUN", "quiet"}, "FAIL"},
 		{"parallel subtests wait for others", start + waits + ok, true, []string{"2.00s  TestD/all/x  m/p"}, []string{"TestD  m/p", "TestD/all  m/p"}, "ok  \tm/p\t1.7s"},
 		{"a subtest's time is in its parent's", start + inside + ok, true, []string{"4.00s  TestE  m/p"}, []string{"TestE/x"}, "ok  \tm/p\t1.7s"},
+		{"what takes very long says where it went", start + long + ok, true, []string{"301.00s  TestF  m/p\n            f_test.go:7: made in 299s\n"}, []string{"RUN", "a line"}, "ok  \tm/p\t1.7s"},
 		{"a skip is a failure", start + passA + skipC + ok, false, []string{"skipped, which counts as failed: TestC"}, nil, "FAIL"},
 		{"a package can fail on its own", start + passA + leak + fail, false, []string{"found a leaked goroutine"}, nil, "FAIL"},
 		{"a panic in a goroutine ends a test without an event", start + passA + inB + fail, false, []string{"goroutine 7 [running]", "failed: TestB  m/p\npanic: no map\n"}, nil, "FAIL"},

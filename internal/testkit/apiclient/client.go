@@ -302,6 +302,7 @@ type Changed struct {
 	DryRun  *bool      `json:"dry_run,omitempty"`
 	Effects *[]string  `json:"effects,omitempty"`
 	From    *string    `json:"from,omitempty"`
+	Id      string     `json:"id"`
 	Row     string     `json:"row"`
 	Status  string     `json:"status"`
 	Subject string     `json:"subject"`
@@ -460,6 +461,7 @@ type JobView struct {
 	SpaceNeeded          int64                     `json:"space_needed"`
 	Status               string                    `json:"status"`
 	StatusSince          *time.Time                `json:"status_since"`
+	Steps                *[]StepEntry              `json:"steps,omitempty"`
 	SubmissionMode       string                    `json:"submission_mode"`
 	Submitter            string                    `json:"submitter"`
 	Transitions          *[]AccessionJobTransition `json:"transitions"`
@@ -677,6 +679,16 @@ type ReportRetryHistory struct {
 	Worker         string     `json:"worker"`
 }
 
+// StepEntry defines model for StepEntry.
+type StepEntry struct {
+	Id          string    `json:"id"`
+	Reason      *string   `json:"reason,omitempty"`
+	RequestedAt time.Time `json:"requested_at"`
+	Status      string    `json:"status"`
+	Step        string    `json:"step"`
+	Worker      *string   `json:"worker,omitempty"`
+}
+
 // SubmissionBody defines model for SubmissionBody.
 type SubmissionBody struct {
 	// Creator Creator
@@ -775,6 +787,15 @@ type EventFollowParams struct {
 
 	// Collection Only of this collection
 	Collection *string `form:"collection,omitempty" json:"collection,omitempty"`
+
+	// Profile Only of what was deposited with this profile, or found for it
+	Profile *string `form:"profile,omitempty" json:"profile,omitempty"`
+
+	// Submitter Only of what this user has submitted
+	Submitter *string `form:"submitter,omitempty" json:"submitter,omitempty"`
+
+	// Code Only those that have a reason with this code
+	Code *string `form:"code,omitempty" json:"code,omitempty"`
 
 	// Kind Only of these kinds: batch, job, file, query, setting or slot; separated by commas
 	Kind *[]string `form:"kind,omitempty" json:"kind,omitempty"`
@@ -1644,6 +1665,42 @@ func NewEventFollowRequest(server string, params *EventFollowParams) (*http.Requ
 		if params.Collection != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "collection", *params.Collection, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Profile != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "profile", *params.Profile, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Submitter != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "submitter", *params.Submitter, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Code != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "code", *params.Code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

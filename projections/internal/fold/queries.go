@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"slices"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
@@ -45,6 +46,9 @@ func (f *Fold) query(r domain.Recorded) error {
 		q := d.Request
 		row.Submitter, row.FileName, row.ListUrl, row.ListSha256, row.Size = q.Submitter, q.FileName, q.ListURL, q.ListSHA256, q.Size
 		row.Format, row.Recipients = q.Format, int64(q.Recipients)
+		if w := q.Within; w != nil {
+			row.WithinCollections, row.WithinOwn = append([]string{}, w.Collections...), w.Own
+		}
 		row.Lines, row.WrongLines, row.ReceivedAt = int64(q.Lines), int64(q.Wrong), r.Time.Time
 	case *domain.QueryGrabbed:
 		row.Processor, row.GrabbedAt = &d.Processor, timeOrNull(r.Time)
@@ -67,11 +71,20 @@ func (f *Fold) query(r domain.Recorded) error {
 	return nil
 }
 
+// RequestOf returns what the query of a row asks.
+func RequestOf(row pgdb.AccessionQuery) asked.Request {
+	r := asked.Request{Submitter: row.Submitter, FileName: row.FileName, ListURL: row.ListUrl, ListSHA256: row.ListSha256, Size: row.Size,
+		Lines: int(row.Lines), Wrong: int(row.WrongLines), Format: row.Format, Recipients: int(row.Recipients)}
+	if row.WithinCollections != nil {
+		r.Within = &asked.Within{Own: row.WithinOwn, Collections: slices.Concat(row.WithinCollections)} // nil if there are none
+	}
+	return r
+}
+
 // QueryOf returns the query of a row, with what the row has of its reason.
 func QueryOf(row pgdb.AccessionQuery) lookup.Query {
 	q := lookup.Query{ID: domain.QueryID(row.ID), Version: row.Version, State: asked.State(row.Status), CommandID: row.CommandID, Received: domain.At(row.ReceivedAt), Modified: domain.At(row.LastModified),
-		Request: asked.Request{Submitter: row.Submitter, FileName: row.FileName, ListURL: row.ListUrl, ListSHA256: row.ListSha256, Size: row.Size,
-			Lines: int(row.Lines), Wrong: int(row.WrongLines), Format: row.Format, Recipients: int(row.Recipients)}}
+		Request: RequestOf(row)}
 	if row.Found != nil {
 		q.Answer = &asked.Answer{Found: int(*row.Found), NotFound: int(value(row.NotFound)), Wrong: int(row.WrongLines), URL: value(row.AnswerUrl), SHA256: value(row.AnswerSha256)}
 	}

@@ -7,20 +7,32 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const computeEntries = `-- name: ComputeEntries :many
 select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry
 where ($1::text = '' or status = $1) and ($2::text = '' or dataset = $2) and ($3::text = '' or id < $3)
+    and ($4::boolean or dataset = any($5::text[]))
+    and ($6::text = '' or submitter = $6) and ($7::text = '' or reason_code = $7)
+    and ($8::text = '' or exists (select 1 from jsonb_array_elements_text(inputs) i where lower(split_part(i, '/', 3)) = $8))
+    and ($9::timestamptz is null or requested_at >= $9) and ($10::timestamptz is null or requested_at < $10)
 order by id desc
-limit $4
+limit $11
 `
 
 type ComputeEntriesParams struct {
-	Status  string `json:"status"`
-	Dataset string `json:"dataset"`
-	Before  string `json:"before"`
-	MaxRows int32  `json:"max_rows"`
+	Status    string     `json:"status"`
+	Dataset   string     `json:"dataset"`
+	Before    string     `json:"before"`
+	OfAll     bool       `json:"of_all"`
+	Datasets  []string   `json:"datasets"`
+	Submitter string     `json:"submitter"`
+	Code      string     `json:"code"`
+	Host      string     `json:"host"`
+	Since     *time.Time `json:"since"`
+	Until     *time.Time `json:"until"`
+	MaxRows   int32      `json:"max_rows"`
 }
 
 func (q *Queries) ComputeEntries(ctx context.Context, arg ComputeEntriesParams) ([]AccessionComputeEntry, error) {
@@ -28,8 +40,69 @@ func (q *Queries) ComputeEntries(ctx context.Context, arg ComputeEntriesParams) 
 		arg.Status,
 		arg.Dataset,
 		arg.Before,
+		arg.OfAll,
+		arg.Datasets,
+		arg.Submitter,
+		arg.Code,
+		arg.Host,
+		arg.Since,
+		arg.Until,
 		arg.MaxRows,
 	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionComputeEntry
+	for rows.Next() {
+		var i AccessionComputeEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.Status,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Priority,
+			&i.Key,
+			&i.Submitter,
+			&i.Inputs,
+			&i.Attempt,
+			&i.Worker,
+			&i.RequestedAt,
+			&i.ClaimedAt,
+			&i.EndedAt,
+			&i.ExitStatus,
+			&i.ResultSha256,
+			&i.ResultSize,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.ReasonWhoActs,
+			&i.LastModified,
+			&i.CommandID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const computeEntriesOfJob = `-- name: ComputeEntriesOfJob :many
+select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry where key like 'job/%' and split_part(key, '/', 2) = $1::text order by id desc limit $2
+`
+
+type ComputeEntriesOfJobParams struct {
+	JobID   string `json:"job_id"`
+	MaxRows int32  `json:"max_rows"`
+}
+
+// The entries that stand for own steps of a job, newest first.
+func (q *Queries) ComputeEntriesOfJob(ctx context.Context, arg ComputeEntriesOfJobParams) ([]AccessionComputeEntry, error) {
+	rows, err := q.db.Query(ctx, computeEntriesOfJob, arg.JobID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -197,12 +270,116 @@ func (q *Queries) ComputeEntryOfKey(ctx context.Context, key string) (AccessionC
 	return i, err
 }
 
+const computeWorkers = `-- name: ComputeWorkers :many
+select split_part(worker, '/', 1)::text as name, count(*) filter (where status = 'SUCCESSFUL') as completed, count(*) filter (where status = 'FAILED') as failed
+from accession.compute_entry
+where worker is not null and status in ('SUCCESSFUL', 'FAILED') and ended_at > $1
+group by 1
+order by 1
+limit $2
+`
+
+type ComputeWorkersParams struct {
+	Since   *time.Time `json:"since"`
+	MaxRows int32      `json:"max_rows"`
+}
+
+type ComputeWorkersRow struct {
+	Name      string `json:"name"`
+	Completed int64  `json:"completed"`
+	Failed    int64  `json:"failed"`
+}
+
+// How many entries each worker has ended since a time, those over HTTP by the name that they gave.
+func (q *Queries) ComputeWorkers(ctx context.Context, arg ComputeWorkersParams) ([]ComputeWorkersRow, error) {
+	rows, err := q.db.Query(ctx, computeWorkers, arg.Since, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ComputeWorkersRow
+	for rows.Next() {
+		var i ComputeWorkersRow
+		if err := rows.Scan(&i.Name, &i.Completed, &i.Failed); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const loadComputeEntries = `-- name: LoadComputeEntries :many
 select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry where id = any($1::text[])
 `
 
 func (q *Queries) LoadComputeEntries(ctx context.Context, ids []string) ([]AccessionComputeEntry, error) {
 	rows, err := q.db.Query(ctx, loadComputeEntries, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionComputeEntry
+	for rows.Next() {
+		var i AccessionComputeEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.Version,
+			&i.Status,
+			&i.Dataset,
+			&i.GroupName,
+			&i.Priority,
+			&i.Key,
+			&i.Submitter,
+			&i.Inputs,
+			&i.Attempt,
+			&i.Worker,
+			&i.RequestedAt,
+			&i.ClaimedAt,
+			&i.EndedAt,
+			&i.ExitStatus,
+			&i.ResultSha256,
+			&i.ResultSize,
+			&i.ReasonClass,
+			&i.ReasonCode,
+			&i.ReasonMessage,
+			&i.ReasonWhoActs,
+			&i.LastModified,
+			&i.CommandID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const strandedComputeEntries = `-- name: StrandedComputeEntries :many
+with open as (
+    select p.id from accession.compute_entry p where p.status = 'PENDING' and p.key like 'job/%' and p.id > $2
+    union all
+    select s.id from accession.compute_entry s where s.status = 'STAGING' and s.key like 'job/%' and s.id > $2
+)
+select e.id, e.version, e.status, e.dataset, e.group_name, e.priority, e.key, e.submitter, e.inputs, e.attempt, e.worker, e.requested_at, e.claimed_at, e.ended_at, e.exit_status, e.result_sha256, e.result_size, e.reason_class, e.reason_code, e.reason_message, e.reason_who_acts, e.last_modified, e.command_id from open o join accession.compute_entry e on e.id = o.id left join accession.job j on j.id = split_part(e.key, '/', 2)
+where (j.id is null or j.status <> 'processing' or j.retry_count::text <> split_part(e.key, '/', 4))
+order by e.id
+limit $1
+`
+
+type StrandedComputeEntriesParams struct {
+	MaxRows int32  `json:"max_rows"`
+	After   string `json:"after"`
+}
+
+// The entries that have not ended and stand for an own step of a job that is not in processing,
+// or was requeued since, in the order of their ids.
+func (q *Queries) StrandedComputeEntries(ctx context.Context, arg StrandedComputeEntriesParams) ([]AccessionComputeEntry, error) {
+	rows, err := q.db.Query(ctx, strandedComputeEntries, arg.MaxRows, arg.After)
 	if err != nil {
 		return nil, err
 	}

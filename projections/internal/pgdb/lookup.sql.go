@@ -101,14 +101,19 @@ select b.id, b.submission_id
 from unnest($1::text[]) as n (id)
 cross join lateral (
     select f.id, f.submission_id from accession.batch f
-    where f.submission_id = n.id and f.submission_id <> '' order by f.id desc limit $2
+    where f.submission_id = n.id and f.submission_id <> ''
+        and (not $2::boolean or f.collection = any($3::text[]) or f.submitter = $4::text)
+    order by f.id desc limit $5
 ) b
 order by b.id desc
 `
 
 type BatchesOfSubmissionsParams struct {
-	Ids  []string `json:"ids"`
-	Most int32    `json:"most"`
+	Ids         []string `json:"ids"`
+	Limited     bool     `json:"limited"`
+	Collections []string `json:"collections"`
+	Own         string   `json:"own"`
+	Most        int32    `json:"most"`
 }
 
 type BatchesOfSubmissionsRow struct {
@@ -116,9 +121,15 @@ type BatchesOfSubmissionsRow struct {
 	SubmissionID string `json:"submission_id"`
 }
 
-// The newest batches of each submission.
+// The newest batches of each submission, of those that may be seen.
 func (q *Queries) BatchesOfSubmissions(ctx context.Context, arg BatchesOfSubmissionsParams) ([]BatchesOfSubmissionsRow, error) {
-	rows, err := q.db.Query(ctx, batchesOfSubmissions, arg.Ids, arg.Most)
+	rows, err := q.db.Query(ctx, batchesOfSubmissions,
+		arg.Ids,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -142,19 +153,30 @@ select j.id
 from unnest($1::text[]) as n (id)
 cross join lateral (
     select f.id from accession.job f
-    where f.primary_identifier = n.id and f.primary_identifier <> '' order by f.id desc limit $2
+    where f.primary_identifier = n.id and f.primary_identifier <> ''
+        and (not $2::boolean or f.collection = any($3::text[]) or f.submitter = $4::text)
+    order by f.id desc limit $5
 ) j
 order by j.id desc
 `
 
 type JobsOfObjectsParams struct {
-	Ids  []string `json:"ids"`
-	Most int32    `json:"most"`
+	Ids         []string `json:"ids"`
+	Limited     bool     `json:"limited"`
+	Collections []string `json:"collections"`
+	Own         string   `json:"own"`
+	Most        int32    `json:"most"`
 }
 
-// The newest jobs of each object.
+// The newest jobs of each object, of those that may be seen.
 func (q *Queries) JobsOfObjects(ctx context.Context, arg JobsOfObjectsParams) ([]string, error) {
-	rows, err := q.db.Query(ctx, jobsOfObjects, arg.Ids, arg.Most)
+	rows, err := q.db.Query(ctx, jobsOfObjects,
+		arg.Ids,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -765,6 +765,10 @@ type AccessionQuery struct {
 	Format string `json:"format"`
 	// To how many addresses its report is mailed; 0 = it is not.
 	Recipients int64 `json:"recipients"`
+	// Collections in which things are found, those that its submitter was allowed to see; null = everything is found.
+	WithinCollections []string `json:"within_collections"`
+	// Whether things are found too that its submitter has deposited in other collections.
+	WithinOwn bool `json:"within_own"`
 }
 
 // One row per failed attempt of a job or a file. Success erases nothing: earlier attempts stay.
@@ -981,6 +985,50 @@ type RecordDiscovery struct {
 	Modified *time.Time `json:"modified"`
 }
 
+// One row per group of a dataset whose groups become deposits.
+type RecordGroupDeposit struct {
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group.
+	GroupName string `json:"group_name"`
+	// Discovery whose setting says what becomes of the group.
+	Discovery string `json:"discovery"`
+	// What it waits for; empty = for nothing. Once it is decided: why its batch could not be made yet.
+	Waits string `json:"waits"`
+	// Since when it waits for this.
+	WaitsAt time.Time `json:"waits_at"`
+	// Why it was complete: slot, marker, files or quiet; empty = it waits.
+	Cause string `json:"cause"`
+	// Profile of its batch.
+	Profile string `json:"profile"`
+	// Submitter of its batch.
+	Submitter string `json:"submitter"`
+	// Type of its batch: object_manifest, or file_batch_manifest.
+	Type string `json:"type"`
+	// What is deposited: the manifest of its files.
+	Manifest string `json:"manifest"`
+	// When it was found complete; what comes later is late. null = it waits.
+	DecidedAt *time.Time `json:"decided_at"`
+	// Its batch; empty = it is not made yet.
+	BatchID string `json:"batch_id"`
+	// When its batch and its files were brought to their end; null = not yet.
+	EndedAt *time.Time `json:"ended_at"`
+}
+
+// One row per file of a group that was known when the group was found complete.
+type RecordGroupFile struct {
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group.
+	GroupName string `json:"group_name"`
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// Path below the directory.
+	Path string `json:"path"`
+	// deposited; marker: it said that the group was complete; missing: it was given up, gone or changed; excluded: it was skipped, or replaced by another version.
+	Part string `json:"part"`
+}
+
 // One row per identifier reserved for a job, before it is asked for or used.
 type RecordIdentifier struct {
 	// The job; it has one identifier at most.
@@ -1185,6 +1233,10 @@ type ReportDatasetReconciliation struct {
 	ReasonCode *string `json:"reason_code"`
 	// Sentence of that reason.
 	ReasonMessage *string `json:"reason_message"`
+	// What it is in the deposit of its group: deposited, marker, missing, excluded, or late (it became known after the group was found complete); empty = no deposit was made of its group.
+	Deposit string `json:"deposit"`
+	// Batch of that deposit; empty = none.
+	DepositBatch string `json:"deposit_batch"`
 }
 
 // One row per time that a batch or query was in a deposit queue, or that a synchronous deposit ran beside it.
@@ -1479,6 +1531,38 @@ type ReportGrab struct {
 	Seq *int64 `json:"seq"`
 }
 
+// One row per group of a dataset whose groups become deposits.
+type ReportGroupDeposit struct {
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group.
+	GroupName string `json:"group_name"`
+	// Discovery whose setting says what becomes of the group.
+	Discovery string `json:"discovery"`
+	// waiting, decided (it is complete, its batch is not made yet) or deposited.
+	Status string `json:"status"`
+	// What it waits for; empty = for nothing.
+	Waits string `json:"waits"`
+	// Since when it waits for this.
+	WaitsAt time.Time `json:"waits_at"`
+	// Why it was complete: slot, marker, files or quiet; empty = it waits.
+	Cause string `json:"cause"`
+	// When it was found complete; null = it waits.
+	DecidedAt *time.Time `json:"decided_at"`
+	// Its batch; empty = none.
+	BatchID string `json:"batch_id"`
+	// When its batch and its files were brought to their end; null = not yet.
+	EndedAt *time.Time `json:"ended_at"`
+	// Files in its batch.
+	Deposited int64 `json:"deposited"`
+	// Files that were missing when it was found complete: given up, gone, or changed at their source.
+	Missing int64 `json:"missing"`
+	// Files that were skipped, or replaced by another version.
+	Excluded int64 `json:"excluded"`
+	// Files that became known after it was found complete.
+	Late int64 `json:"late"`
+}
+
 // One row per job: what it is, where it stands, how it went, and who must act.
 type ReportJob struct {
 	// The job.
@@ -1607,6 +1691,42 @@ type ReportJobLife struct {
 	Submitter string `json:"submitter"`
 }
 
+// One row per own step of a job and attempt at the job, and per 100 of its files: the work that waits in the compute queue, or has ended. Its result is the row of record.compute_result with the same entry_id and the same SHA-256.
+type ReportJobStep struct {
+	// Job id.
+	JobID string `json:"job_id"`
+	// Name of the step in the profile.
+	Step string `json:"step"`
+	// How often the job had been requeued when the step was requested.
+	RetryCount int64 `json:"retry_count"`
+	// Which 100 files of the job it is about, from 1.
+	Part int64 `json:"part"`
+	// Entry id.
+	EntryID string `json:"entry_id"`
+	// PENDING, STAGING (a worker has it), SUCCESSFUL, FAILED or PURGED (it has left ZooKeeper).
+	Status string `json:"status"`
+	// How often a worker has taken it.
+	Attempt int64 `json:"attempt"`
+	// Worker that has it, or had it last; null = none had.
+	Worker *string `json:"worker"`
+	// When it was requested.
+	RequestedAt time.Time `json:"requested_at"`
+	// When a worker took it last; null = none did.
+	ClaimedAt *time.Time `json:"claimed_at"`
+	// When it was completed or failed; null = it has not ended.
+	EndedAt *time.Time `json:"ended_at"`
+	// Exit status of the command that made its result; null = there is no result.
+	ExitStatus *int64 `json:"exit_status"`
+	// SHA-256 of its result, in hex; null = there is none.
+	ResultSha256 *string `json:"result_sha256"`
+	// Class of the reason why it waits again or has failed; null = there is none.
+	ReasonClass *string `json:"reason_class"`
+	// Code of that reason.
+	ReasonCode *string `json:"reason_code"`
+	// Sentence of that reason.
+	ReasonMessage *string `json:"reason_message"`
+}
+
 // One row per warning about a manifest: what of it was not taken as it is written.
 type ReportManifestWarning struct {
 	// Its batch.
@@ -1641,36 +1761,36 @@ type ReportOverdueFile struct {
 }
 
 type ReportQuery struct {
-	QueryID        string     `json:"query_id"`
-	Status         string     `json:"status"`
-	Submitter      string     `json:"submitter"`
-	FileName       string     `json:"file_name"`
-	ListUrl        string     `json:"list_url"`
-	ListSha256     string     `json:"list_sha256"`
-	Size           int64      `json:"size"`
-	Lines          int64      `json:"lines"`
-	WrongLines     int64      `json:"wrong_lines"`
-	ReceivedAt     time.Time  `json:"received_at"`
-	GrabbedAt      *time.Time `json:"grabbed_at"`
-	Processor      *string    `json:"processor"`
-	EndedAt        *time.Time `json:"ended_at"`
-	Found          *int64     `json:"found"`
-	NotFound       *int64     `json:"not_found"`
-	AnswerUrl      *string    `json:"answer_url"`
-	AnswerSha256   *string    `json:"answer_sha256"`
-	ReasonClass    *string    `json:"reason_class"`
-	ReasonCode     *string    `json:"reason_code"`
-	ReasonMessage  *string    `json:"reason_message"`
-	SecondsWaiting float64    `json:"seconds_waiting"`
-	SecondsRunning float64    `json:"seconds_running"`
-	// Format of its report: text, csv, json or html.
-	Format interface{} `json:"format"`
-	// To how many addresses its report is mailed; 0 = it is not.
-	Recipients int64 `json:"recipients"`
-	// Turn in which it was grabbed: grabs of a queue are numbered in their order; null = not yet.
-	Turn *int64 `json:"turn"`
-	// Rule of its grab: required, preferred or round_robin; null = not yet.
-	Rule *string `json:"rule"`
+	QueryID        string      `json:"query_id"`
+	Status         string      `json:"status"`
+	Submitter      string      `json:"submitter"`
+	FileName       string      `json:"file_name"`
+	ListUrl        string      `json:"list_url"`
+	ListSha256     string      `json:"list_sha256"`
+	Size           int64       `json:"size"`
+	Lines          int64       `json:"lines"`
+	WrongLines     int64       `json:"wrong_lines"`
+	ReceivedAt     time.Time   `json:"received_at"`
+	GrabbedAt      *time.Time  `json:"grabbed_at"`
+	Processor      *string     `json:"processor"`
+	EndedAt        *time.Time  `json:"ended_at"`
+	Found          *int64      `json:"found"`
+	NotFound       *int64      `json:"not_found"`
+	AnswerUrl      *string     `json:"answer_url"`
+	AnswerSha256   *string     `json:"answer_sha256"`
+	ReasonClass    *string     `json:"reason_class"`
+	ReasonCode     *string     `json:"reason_code"`
+	ReasonMessage  *string     `json:"reason_message"`
+	SecondsWaiting float64     `json:"seconds_waiting"`
+	SecondsRunning float64     `json:"seconds_running"`
+	Format         interface{} `json:"format"`
+	Recipients     int64       `json:"recipients"`
+	Turn           *int64      `json:"turn"`
+	Rule           *string     `json:"rule"`
+	// Collections in which things are found, those that its submitter was allowed to see; null = everything is found.
+	WithinCollections []string `json:"within_collections"`
+	// Whether things are found too that its submitter has deposited in other collections.
+	WithinOwn bool `json:"within_own"`
 }
 
 // One row per change of a setting of the deposit queues: who changed what, and why.
@@ -1767,44 +1887,27 @@ type ReportSettingsHistory struct {
 	Value interface{} `json:"value"`
 }
 
-// One row per slot: its window, and how many of its files stand where.
 type ReportSlotProgress struct {
-	// The slot, DATASET:GROUP.
-	SlotID string `json:"slot_id"`
-	// The dataset.
-	Dataset string `json:"dataset"`
-	// The group of files.
-	GroupName string `json:"group_name"`
-	// PENDING, ACTIVE, DONE or MISSED.
-	Status string `json:"status"`
-	// Begin of its window.
-	OpensAt time.Time `json:"opens_at"`
-	// End of its window.
-	ClosesAt time.Time `json:"closes_at"`
-	// When it entered the state that it is in.
-	StatusSince time.Time `json:"status_since"`
-	// Class of the reason of its last change; null = there is none.
-	ReasonClass *string `json:"reason_class"`
-	// Code of that reason.
-	ReasonCode *string `json:"reason_code"`
-	// Sentence of that reason.
-	ReasonMessage *string `json:"reason_message"`
-	// Files of its group that were discovered, without those of jobs.
-	Files int64 `json:"files"`
-	// Those whose content is there, or was processed or skipped.
-	FilesArrived int64 `json:"files_arrived"`
-	// Those that wait to become ready.
-	FilesWaiting int64 `json:"files_waiting"`
-	// Those that are ready or being processed.
-	FilesReady int64 `json:"files_ready"`
-	// Those whose result is stored.
-	FilesProcessed int64 `json:"files_processed"`
-	// Those that were left out.
-	FilesSkipped int64 `json:"files_skipped"`
-	// Those whose attempts are used up.
-	FilesGivenUp int64 `json:"files_given_up"`
-	// Bytes of those that have arrived.
-	BytesArrived int64 `json:"bytes_arrived"`
+	SlotID         string    `json:"slot_id"`
+	Dataset        string    `json:"dataset"`
+	GroupName      string    `json:"group_name"`
+	Status         string    `json:"status"`
+	OpensAt        time.Time `json:"opens_at"`
+	ClosesAt       time.Time `json:"closes_at"`
+	StatusSince    time.Time `json:"status_since"`
+	ReasonClass    *string   `json:"reason_class"`
+	ReasonCode     *string   `json:"reason_code"`
+	ReasonMessage  *string   `json:"reason_message"`
+	Files          int64     `json:"files"`
+	FilesArrived   int64     `json:"files_arrived"`
+	FilesWaiting   int64     `json:"files_waiting"`
+	FilesReady     int64     `json:"files_ready"`
+	FilesProcessed int64     `json:"files_processed"`
+	FilesSkipped   int64     `json:"files_skipped"`
+	FilesGivenUp   int64     `json:"files_given_up"`
+	BytesArrived   int64     `json:"bytes_arrived"`
+	// Who made the slot: an operator, or a daemon that made it from the name of its group.
+	MadeBy string `json:"made_by"`
 }
 
 // One row per depositor: what they deposited and what became of it. jobs_listed = jobs_completed + jobs_failed + jobs_held + jobs_deleted + jobs_in_progress.

@@ -11,25 +11,54 @@ import (
 
 const ownerOfBatch = `-- name: OwnerOfBatch :one
 
-select submitter, collection, version from accession.batch where id = $1 and version > 0
+select submitter, collection, version, profile_name as profile from accession.batch where id = $1 and version > 0
 `
 
 type OwnerOfBatchRow struct {
 	Submitter  string `json:"submitter"`
 	Collection string `json:"collection"`
 	Version    int64  `json:"version"`
+	Profile    string `json:"profile"`
 }
 
 // Whose things are: which callers may see and change them.
 func (q *Queries) OwnerOfBatch(ctx context.Context, id string) (OwnerOfBatchRow, error) {
 	row := q.db.QueryRow(ctx, ownerOfBatch, id)
 	var i OwnerOfBatchRow
-	err := row.Scan(&i.Submitter, &i.Collection, &i.Version)
+	err := row.Scan(
+		&i.Submitter,
+		&i.Collection,
+		&i.Version,
+		&i.Profile,
+	)
+	return i, err
+}
+
+const ownerOfEntry = `-- name: OwnerOfEntry :one
+select submitter, ''::text as collection, version, ''::text as profile from accession.compute_entry where id = $1
+`
+
+type OwnerOfEntryRow struct {
+	Submitter  string `json:"submitter"`
+	Collection string `json:"collection"`
+	Version    int64  `json:"version"`
+	Profile    string `json:"profile"`
+}
+
+func (q *Queries) OwnerOfEntry(ctx context.Context, id string) (OwnerOfEntryRow, error) {
+	row := q.db.QueryRow(ctx, ownerOfEntry, id)
+	var i OwnerOfEntryRow
+	err := row.Scan(
+		&i.Submitter,
+		&i.Collection,
+		&i.Version,
+		&i.Profile,
+	)
 	return i, err
 }
 
 const ownerOfFile = `-- name: OwnerOfFile :one
-select coalesce(j.submitter, '')::text as submitter, f.collection, f.version from accession.file f
+select coalesce(j.submitter, '')::text as submitter, f.collection, f.version, coalesce(nullif(f.profile_name, ''), j.profile_name, '')::text as profile from accession.file f
 left join accession.job j on j.id = f.job_id
 where f.raw_file_hash = $1
 `
@@ -38,28 +67,63 @@ type OwnerOfFileRow struct {
 	Submitter  string `json:"submitter"`
 	Collection string `json:"collection"`
 	Version    int64  `json:"version"`
+	Profile    string `json:"profile"`
 }
 
 func (q *Queries) OwnerOfFile(ctx context.Context, hash string) (OwnerOfFileRow, error) {
 	row := q.db.QueryRow(ctx, ownerOfFile, hash)
 	var i OwnerOfFileRow
-	err := row.Scan(&i.Submitter, &i.Collection, &i.Version)
+	err := row.Scan(
+		&i.Submitter,
+		&i.Collection,
+		&i.Version,
+		&i.Profile,
+	)
 	return i, err
 }
 
 const ownerOfJob = `-- name: OwnerOfJob :one
-select submitter, collection, version from accession.job where id = $1 and version > 0
+select submitter, collection, version, profile_name as profile from accession.job where id = $1 and version > 0
 `
 
 type OwnerOfJobRow struct {
 	Submitter  string `json:"submitter"`
 	Collection string `json:"collection"`
 	Version    int64  `json:"version"`
+	Profile    string `json:"profile"`
 }
 
 func (q *Queries) OwnerOfJob(ctx context.Context, id string) (OwnerOfJobRow, error) {
 	row := q.db.QueryRow(ctx, ownerOfJob, id)
 	var i OwnerOfJobRow
-	err := row.Scan(&i.Submitter, &i.Collection, &i.Version)
+	err := row.Scan(
+		&i.Submitter,
+		&i.Collection,
+		&i.Version,
+		&i.Profile,
+	)
+	return i, err
+}
+
+const ownerOfQuery = `-- name: OwnerOfQuery :one
+select submitter, ''::text as collection, version, ''::text as profile from accession.query where id = $1
+`
+
+type OwnerOfQueryRow struct {
+	Submitter  string `json:"submitter"`
+	Collection string `json:"collection"`
+	Version    int64  `json:"version"`
+	Profile    string `json:"profile"`
+}
+
+func (q *Queries) OwnerOfQuery(ctx context.Context, id string) (OwnerOfQueryRow, error) {
+	row := q.db.QueryRow(ctx, ownerOfQuery, id)
+	var i OwnerOfQueryRow
+	err := row.Scan(
+		&i.Submitter,
+		&i.Collection,
+		&i.Version,
+		&i.Profile,
+	)
 	return i, err
 }

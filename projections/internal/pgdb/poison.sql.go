@@ -7,7 +7,33 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
+
+const countHeldEvents = `-- name: CountHeldEvents :one
+select count(*) from accession.poison_event
+where name = $1 and ($2::text = '' or batch_id = $2)
+    and ($3::timestamptz is null or first_seen >= $3) and ($4::timestamptz is null or first_seen < $4)
+`
+
+type CountHeldEventsParams struct {
+	Name    string     `json:"name"`
+	BatchID string     `json:"batch_id"`
+	Since   *time.Time `json:"since"`
+	Until   *time.Time `json:"until"`
+}
+
+func (q *Queries) CountHeldEvents(ctx context.Context, arg CountHeldEventsParams) (int64, error) {
+	row := q.db.QueryRow(ctx, countHeldEvents,
+		arg.Name,
+		arg.BatchID,
+		arg.Since,
+		arg.Until,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
 
 const countPoison = `-- name: CountPoison :one
 select count(*) as events, count(*) filter (where waits_for is null) as aggregates
@@ -66,6 +92,67 @@ func (q *Queries) HeldAggregates(ctx context.Context, name string) ([]HeldAggreg
 	for rows.Next() {
 		var i HeldAggregatesRow
 		if err := rows.Scan(&i.Kind, &i.AggregateID, &i.Seq); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const heldEvents = `-- name: HeldEvents :many
+select name, seq, id, type, kind, aggregate_id, version, batch_id, waits_for, in_history, error, data, attempts, first_seen, last_seen from accession.poison_event
+where name = $1 and seq > $2 and ($3::text = '' or batch_id = $3)
+    and ($4::timestamptz is null or first_seen >= $4) and ($5::timestamptz is null or first_seen < $5)
+order by seq
+limit $6
+`
+
+type HeldEventsParams struct {
+	Name    string     `json:"name"`
+	After   int64      `json:"after"`
+	BatchID string     `json:"batch_id"`
+	Since   *time.Time `json:"since"`
+	Until   *time.Time `json:"until"`
+	MaxRows int32      `json:"max_rows"`
+}
+
+// What is held, in the order of the log, from a sequence on.
+func (q *Queries) HeldEvents(ctx context.Context, arg HeldEventsParams) ([]AccessionPoisonEvent, error) {
+	rows, err := q.db.Query(ctx, heldEvents,
+		arg.Name,
+		arg.After,
+		arg.BatchID,
+		arg.Since,
+		arg.Until,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AccessionPoisonEvent
+	for rows.Next() {
+		var i AccessionPoisonEvent
+		if err := rows.Scan(
+			&i.Name,
+			&i.Seq,
+			&i.ID,
+			&i.Type,
+			&i.Kind,
+			&i.AggregateID,
+			&i.Version,
+			&i.BatchID,
+			&i.WaitsFor,
+			&i.InHistory,
+			&i.Error,
+			&i.Data,
+			&i.Attempts,
+			&i.FirstSeen,
+			&i.LastSeen,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

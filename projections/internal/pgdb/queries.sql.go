@@ -11,7 +11,7 @@ import (
 )
 
 const loadQueries = `-- name: LoadQueries :many
-select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients from accession.query where id = any($1::text[])
+select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients, within_collections, within_own from accession.query where id = any($1::text[])
 `
 
 func (q *Queries) LoadQueries(ctx context.Context, ids []string) ([]AccessionQuery, error) {
@@ -52,6 +52,8 @@ func (q *Queries) LoadQueries(ctx context.Context, ids []string) ([]AccessionQue
 			&i.CommandID,
 			&i.Format,
 			&i.Recipients,
+			&i.WithinCollections,
+			&i.WithinOwn,
 		); err != nil {
 			return nil, err
 		}
@@ -64,17 +66,19 @@ func (q *Queries) LoadQueries(ctx context.Context, ids []string) ([]AccessionQue
 }
 
 const queries = `-- name: Queries :many
-select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients from accession.query
+select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients, within_collections, within_own from accession.query
 where ($1::text = '' or status = $1) and ($2::text = '' or submitter = $2) and ($3::text = '' or id < $3)
-    and ($4::timestamptz is null or received_at >= $4) and ($5::timestamptz is null or received_at < $5)
+    and ($4::text = '' or reason_code = $4)
+    and ($5::timestamptz is null or received_at >= $5) and ($6::timestamptz is null or received_at < $6)
 order by id desc
-limit $6
+limit $7
 `
 
 type QueriesParams struct {
 	Status    string     `json:"status"`
 	Submitter string     `json:"submitter"`
 	Before    string     `json:"before"`
+	Code      string     `json:"code"`
 	Since     *time.Time `json:"since"`
 	Until     *time.Time `json:"until"`
 	MaxRows   int32      `json:"max_rows"`
@@ -85,6 +89,7 @@ func (q *Queries) Queries(ctx context.Context, arg QueriesParams) ([]AccessionQu
 		arg.Status,
 		arg.Submitter,
 		arg.Before,
+		arg.Code,
 		arg.Since,
 		arg.Until,
 		arg.MaxRows,
@@ -125,6 +130,8 @@ func (q *Queries) Queries(ctx context.Context, arg QueriesParams) ([]AccessionQu
 			&i.CommandID,
 			&i.Format,
 			&i.Recipients,
+			&i.WithinCollections,
+			&i.WithinOwn,
 		); err != nil {
 			return nil, err
 		}
@@ -137,7 +144,7 @@ func (q *Queries) Queries(ctx context.Context, arg QueriesParams) ([]AccessionQu
 }
 
 const queryByID = `-- name: QueryByID :one
-select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients from accession.query where id = $1
+select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients, within_collections, within_own from accession.query where id = $1
 `
 
 func (q *Queries) QueryByID(ctx context.Context, id string) (AccessionQuery, error) {
@@ -172,6 +179,8 @@ func (q *Queries) QueryByID(ctx context.Context, id string) (AccessionQuery, err
 		&i.CommandID,
 		&i.Format,
 		&i.Recipients,
+		&i.WithinCollections,
+		&i.WithinOwn,
 	)
 	return i, err
 }
@@ -189,6 +198,8 @@ update accession.query q set
     wrong_lines = r.wrong_lines,
     format = r.format,
     recipients = r.recipients,
+    within_collections = r.within_collections,
+    within_own = r.within_own,
     received_at = r.received_at,
     grabbed_at = r.grabbed_at,
     processor = r.processor,

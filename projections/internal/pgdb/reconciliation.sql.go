@@ -10,7 +10,7 @@ import (
 )
 
 const datasetReconciliation = `-- name: DatasetReconciliation :many
-select dataset, group_name, path, raw_file_hash, result, listed, held, processed, status, discovery, listed_size, size, listed_modified, listed_at, changed_at, gone_at, reason_code, reason_message from report.dataset_reconciliation
+select dataset, group_name, path, raw_file_hash, result, listed, held, processed, status, discovery, listed_size, size, listed_modified, listed_at, changed_at, gone_at, reason_code, reason_message, deposit, deposit_batch from report.dataset_reconciliation
 where dataset = $1 and (path, raw_file_hash) > ($2::text, $3::text)
 order by path, raw_file_hash
 limit $4
@@ -57,6 +57,8 @@ func (q *Queries) DatasetReconciliation(ctx context.Context, arg DatasetReconcil
 			&i.GoneAt,
 			&i.ReasonCode,
 			&i.ReasonMessage,
+			&i.Deposit,
+			&i.DepositBatch,
 		); err != nil {
 			return nil, err
 		}

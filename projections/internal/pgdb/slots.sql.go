@@ -10,6 +10,21 @@ import (
 	"time"
 )
 
+const filesWithoutSlot = `-- name: FilesWithoutSlot :one
+select count(*)::bigint as files
+from accession.file f
+where f.dataset = $1 and f.job_id = '' and f.status in ('DISCOVERED', 'DOWNLOADING', 'DOWNLOADING_FAILED', 'DOWNLOADED')
+    and not exists (select 1 from accession.slot s where s.dataset = f.dataset and s.group_name = f.group_name)
+`
+
+// The files of a dataset that may yet become ready and whose group has no slot.
+func (q *Queries) FilesWithoutSlot(ctx context.Context, dataset string) (int64, error) {
+	row := q.db.QueryRow(ctx, filesWithoutSlot, dataset)
+	var files int64
+	err := row.Scan(&files)
+	return files, err
+}
+
 const loadSlots = `-- name: LoadSlots :many
 select id, version, status, dataset, group_name, opens_at, closes_at, files_arrived, created_at, status_since, reason_class, reason_code, reason_message, last_modified, command_id from accession.slot where id = any($1::text[])
 `
@@ -51,7 +66,7 @@ func (q *Queries) LoadSlots(ctx context.Context, ids []string) ([]AccessionSlot,
 }
 
 const slotByID = `-- name: SlotByID :one
-select slot_id, dataset, group_name, status, opens_at, closes_at, status_since, reason_class, reason_code, reason_message, files, files_arrived, files_waiting, files_ready, files_processed, files_skipped, files_given_up, bytes_arrived from report.slot_progress where slot_id = $1
+select slot_id, dataset, group_name, status, opens_at, closes_at, status_since, reason_class, reason_code, reason_message, files, files_arrived, files_waiting, files_ready, files_processed, files_skipped, files_given_up, bytes_arrived, made_by from report.slot_progress where slot_id = $1
 `
 
 func (q *Queries) SlotByID(ctx context.Context, id string) (ReportSlotProgress, error) {
@@ -76,6 +91,7 @@ func (q *Queries) SlotByID(ctx context.Context, id string) (ReportSlotProgress, 
 		&i.FilesSkipped,
 		&i.FilesGivenUp,
 		&i.BytesArrived,
+		&i.MadeBy,
 	)
 	return i, err
 }
@@ -122,19 +138,24 @@ func (q *Queries) SlotTransitions(ctx context.Context, id string) ([]AccessionSl
 }
 
 const slots = `-- name: Slots :many
-select slot_id, dataset, group_name, status, opens_at, closes_at, status_since, reason_class, reason_code, reason_message, files, files_arrived, files_waiting, files_ready, files_processed, files_skipped, files_given_up, bytes_arrived from report.slot_progress
+select slot_id, dataset, group_name, status, opens_at, closes_at, status_since, reason_class, reason_code, reason_message, files, files_arrived, files_waiting, files_ready, files_processed, files_skipped, files_given_up, bytes_arrived, made_by from report.slot_progress
 where ($1::text = '' or dataset = $1) and ($2::boolean or dataset = any($3::text[])) and ($4::text = '' or status = $4) and slot_id > $5
+    and ($6::text = '' or reason_code = $6)
+    and ($7::timestamptz is null or opens_at >= $7) and ($8::timestamptz is null or opens_at < $8)
 order by slot_id
-limit $6
+limit $9
 `
 
 type SlotsParams struct {
-	Dataset  string   `json:"dataset"`
-	OfAll    bool     `json:"of_all"`
-	Datasets []string `json:"datasets"`
-	Status   string   `json:"status"`
-	After    string   `json:"after"`
-	MaxRows  int32    `json:"max_rows"`
+	Dataset  string     `json:"dataset"`
+	OfAll    bool       `json:"of_all"`
+	Datasets []string   `json:"datasets"`
+	Status   string     `json:"status"`
+	After    string     `json:"after"`
+	Code     string     `json:"code"`
+	Since    *time.Time `json:"since"`
+	Until    *time.Time `json:"until"`
+	MaxRows  int32      `json:"max_rows"`
 }
 
 func (q *Queries) Slots(ctx context.Context, arg SlotsParams) ([]ReportSlotProgress, error) {
@@ -144,6 +165,9 @@ func (q *Queries) Slots(ctx context.Context, arg SlotsParams) ([]ReportSlotProgr
 		arg.Datasets,
 		arg.Status,
 		arg.After,
+		arg.Code,
+		arg.Since,
+		arg.Until,
 		arg.MaxRows,
 	)
 	if err != nil {
@@ -172,6 +196,7 @@ func (q *Queries) Slots(ctx context.Context, arg SlotsParams) ([]ReportSlotProgr
 			&i.FilesSkipped,
 			&i.FilesGivenUp,
 			&i.BytesArrived,
+			&i.MadeBy,
 		); err != nil {
 			return nil, err
 		}

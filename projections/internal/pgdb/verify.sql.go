@@ -589,7 +589,7 @@ func (q *Queries) PoisonedAggregates(ctx context.Context) ([]PoisonedAggregatesR
 }
 
 const queriesAfter = `-- name: QueriesAfter :many
-select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients from accession.query where id > $1 order by id limit $2
+select id, version, status, submitter, file_name, list_url, list_sha256, size, lines, wrong_lines, received_at, grabbed_at, processor, ended_at, found, not_found, answer_url, answer_sha256, reason_class, reason_code, reason_message, ticket_user, ticket_slot, ticket_turn, last_modified, command_id, format, recipients, within_collections, within_own from accession.query where id > $1 order by id limit $2
 `
 
 type QueriesAfterParams struct {
@@ -635,6 +635,8 @@ func (q *Queries) QueriesAfter(ctx context.Context, arg QueriesAfterParams) ([]A
 			&i.CommandID,
 			&i.Format,
 			&i.Recipients,
+			&i.WithinCollections,
+			&i.WithinOwn,
 		); err != nil {
 			return nil, err
 		}

@@ -1,25 +1,31 @@
 // Package again has the use cases of those who have a file of a dataset downloaded or
-// processed once more.
+// processed once more, or never.
 //
-// Each is made of changes that the table of files has, one after the other, since no row
+// Each of the first two is made of changes that the table of files has, one after the other, since no row
 // leads back at once. A command that was cut off between two of them goes on where it
 // stopped when it is given again.
 package again
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 )
 
-// codeReprocess is the code of the reason of a file that is to be processed again.
-const codeReprocess domain.Code = "reprocess_requested"
+// The codes of the reasons of a file that is to be processed again, and of one that is not to
+// be processed.
+const (
+	codeReprocess domain.Code = "reprocess_requested"
+	codeAbandoned domain.Code = "abandoned_by_operator"
+)
 
 // Redownload has a file fetched anew: one that is DOWNLOADED (F8), was given up (O1) or was
 // skipped (O3 and F8). The copy that is there is put away and not taken again. An attempt
@@ -52,12 +58,37 @@ func Reprocess(ctx context.Context, a *app.App, hash domain.FileHash, why string
 	})
 }
 
+// Abandon ends a file that is ready as abandoned (F11, F13 and F15 in one write): one that came
+// after its group was deposited, or that is not to be processed. One that is still to be
+// processed with the deposit of its group is refused.
+func Abandon(ctx context.Context, a *app.App, hash domain.FileHash, why string) (app.Changed, error) {
+	r := request{a: a, hash: hash, verb: "abandon", code: codeAbandoned, class: domain.ClassCancelled, done: []domain.FileState{domain.FileAbandoned},
+		effect: "it is not processed; `accession file requeue` undoes it"}
+	return r.run(ctx, why, func(f domain.File, reason domain.Reason) (domain.FileCommand, error) {
+		cmd := domain.AbandonFile{Reason: reason}
+		if f.Spec.Group == "" || f.State != domain.FileReady {
+			return cmd, nil
+		}
+		records, err := a.Open.Records(ctx)
+		if err != nil {
+			return nil, err
+		}
+		deposited, err := records.GroupToProcess(ctx, f.Spec.Dataset, f.Spec.Group, hash)
+		if err == nil && deposited {
+			err = &app.Error{Kind: app.Refused, Err: fmt.Errorf("it is in the deposit of its group %s, and is processed with it", f.Spec.Group),
+				Hint: "`accession report reconciliation --dataset " + f.Spec.Dataset + "` says which files of a group are late"}
+		}
+		return cmd, err
+	})
+}
+
 // request is a command that needs several changes of a file.
 type request struct {
 	a            *app.App
 	hash         domain.FileHash
 	verb, effect string
 	code         domain.Code
+	class        domain.Class       // of its reason; "" = ClassWait
 	done         []domain.FileState // where the changes end
 	changed      app.Changed
 }
@@ -71,7 +102,7 @@ func (r *request) run(ctx context.Context, why string, next func(domain.File, do
 	if why = strings.TrimSpace(why); why == "" {
 		return app.Changed{}, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("%s needs a reason", r.verb), Hint: "say why with --reason; it stays in the history"}
 	}
-	reason := domain.Reason{Class: domain.ClassWait, Code: r.code, Message: why}
+	reason := domain.Reason{Class: cmp.Or(r.class, domain.ClassWait), Code: r.code, Message: why}
 	handler, err := r.a.Open.FileHandler(ctx)
 	if err != nil {
 		return app.Changed{}, err
@@ -86,7 +117,7 @@ func (r *request) run(ctx context.Context, why string, next func(domain.File, do
 	if f.Spec.JobID != "" {
 		return app.Changed{}, &app.Error{Kind: app.Refused, Err: fmt.Errorf("it belongs to the job %s", f.Spec.JobID), Hint: "`accession job requeue " + string(f.Spec.JobID) + "` has the files of a failed job fetched again"}
 	}
-	r.changed = app.Changed{Subject: r.hash.Aggregate().String(), From: string(f.State), DryRun: r.a.DryRun, Effects: []string{r.effect}}
+	r.changed = app.Changed{Target: target.Of(r.hash.Aggregate()), From: string(f.State), DryRun: r.a.DryRun, Effects: []string{r.effect}}
 	begun := r.a.CommandID() != "" && strings.HasPrefix(f.CommandID, r.a.CommandID()+"/")
 	for n := 0; n < most && (n == 0 && !begun || !r.ended(f)); n++ {
 		cmd, err := next(f, reason)

@@ -120,6 +120,7 @@ func TestFilesThatAreDoneAgain(t *testing.T) {
 		"given up":                   {again.Redownload, []step{start, fails, start, fails, start, fails}, "O1", []string{"DISCOVERED"}},
 		"skipped":                    {again.Redownload, []step{start, ends, skips}, "O3, F8", []string{"DOWNLOADED", "DOWNLOADING_FAILED"}},
 		"processed":                  {again.Reprocess, []step{start, ends, ready, process, stores}, "F16, F15, O2", []string{"PROCESSING_FAILED", "ABANDONED", "READY"}},
+		"not to be processed":        {again.Abandon, []step{start, ends, ready}, "F11, F13, F15", []string{"PROCESSING", "PROCESSING_FAILED", "ABANDONED"}},
 		"abandoned":                  {again.Reprocess, []step{start, ends, ready, process, breaks}, "O2", []string{"READY"}},
 	} {
 		w := newWorld(t)
@@ -177,6 +178,8 @@ func TestWhatIsNotDoneAgain(t *testing.T) {
 	is(err, app.Refused, "is READY")
 	_, err = again.Reprocess(t.Context(), w.app("b"), hash, "a better algorithm")
 	is(err, app.Refused, "is READY")
+	_, err = again.Abandon(t.Context(), w.app("g"), w.file(domain.FileSpec{Source: "s", Path: "p"}, start, ends), "too late")
+	is(err, app.Refused, "is DOWNLOADED")
 	_, err = again.Reprocess(t.Context(), w.app("c"), hash, "  ")
 	is(err, app.Invalid, "needs a reason")
 	_, err = again.Redownload(t.Context(), w.app("d"), domain.HashFile("x", "y"), "it was changed")

@@ -55,6 +55,7 @@ var Verbs = []Verb{
 	verbOf(domain.KindFile, "skip", true, (*app.App).SkipFile),
 	verbOf(domain.KindFile, "redownload", true, function(again.Redownload)),
 	verbOf(domain.KindFile, "reprocess", true, function(again.Reprocess)),
+	verbOf(domain.KindFile, "abandon", true, function(again.Abandon)),
 }
 
 // find returns the row of a request, or an error that says what is wrong with the request.

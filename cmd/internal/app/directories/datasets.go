@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	rules "github.com/accession-ingest/accession/domain/setting"
 	"github.com/accession-ingest/accession/projections/query"
@@ -21,16 +22,20 @@ type Dataset struct {
 	GroupPattern string `json:"group_pattern"` // "" = files have the group of their discovery
 	ByVersion    bool   `json:"by_version"`
 	// Rules say which files are processed and what they wait for, nil = all, at once.
-	Rules   *rules.Rules `json:"rules,omitempty"`
-	Version int64        `json:"version"` // of the setting
-	By      string       `json:"by"`
-	When    domain.Time  `json:"when"`
-	Why     string       `json:"why"`
+	Rules *rules.Rules `json:"rules,omitempty"`
+	// WithoutSlot is how many files may yet become ready and have no slot, although slots are
+	// made from the names of groups; nil = they are not, or the tables cannot be read.
+	WithoutSlot *int64      `json:"files_without_slot,omitempty"`
+	Version     int64       `json:"version"` // of the setting
+	By          string      `json:"by"`
+	When        domain.Time `json:"when"`
+	Why         string      `json:"why"`
 }
 
 func datasetOf(s query.Setting) Dataset {
 	d := s.Dataset
-	return Dataset{s.Name, d.Collection, d.Profile, d.GroupPattern, d.ByVersion, d.Rules, s.Version, s.By, domain.At(s.When), s.Why}
+	return Dataset{Name: s.Name, Collection: d.Collection, Profile: d.Profile, GroupPattern: d.GroupPattern, ByVersion: d.ByVersion, Rules: d.Rules,
+		Version: s.Version, By: s.By, When: domain.At(s.When), Why: s.Why}
 }
 
 // DatasetEdit is what is said of a dataset, nil = it stays as it is.
@@ -58,7 +63,16 @@ func ShowDataset(ctx context.Context, a *app.App, name string) (d Dataset, err e
 	if err != nil {
 		return d, err
 	}
-	return datasetOf(s), nil
+	d = datasetOf(s)
+	if d.Rules == nil || d.Rules.Slots == nil {
+		return d, nil
+	}
+	if db, err := a.Open.DB(ctx); err == nil {
+		if n, err := query.FilesWithoutSlot(ctx, db, name); err == nil {
+			d.WithoutSlot = &n
+		}
+	}
+	return d, nil
 }
 
 // AddDataset makes a dataset in the collection of a profile.
@@ -207,18 +221,8 @@ func change(ctx context.Context, a *app.App, kind domain.SettingKind, name, why 
 	if err != nil {
 		return c, err
 	}
-	return app.Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: word(res.Before), State: word(res.State),
+	return app.Changed{Target: target.Of(res.State.Aggregate()), Version: res.State.Version, From: word(res.Before), State: word(res.State),
 		DryRun: a.DryRun, Effects: effects}, nil
-}
-
-// Collections returns the collections of the datasets, by name.
-func Collections(ctx context.Context, a *app.App) (map[string]string, error) {
-	list, err := Datasets(ctx, a)
-	of := make(map[string]string, len(list))
-	for _, d := range list {
-		of[d.Name] = d.Collection
-	}
-	return of, err
 }
 
 // word says how a dataset or a discovery stands.

@@ -128,6 +128,8 @@ func refused(err error) error {
 		return &app.Error{Kind: app.Unavailable, Err: err, Hint: "try it again; what was read is not used"}
 	case errors.Is(err, discover.ErrBounds):
 		return &app.Error{Kind: app.Invalid, Err: err, Hint: "name a directory below it, or leave out --recursive"}
+	case errors.Is(err, listing.ErrPages):
+		return &app.Error{Kind: app.Invalid, Err: err, Hint: "its server has to list all of it on one page; Accession follows pages of buckets alone"}
 	case errors.Is(err, listing.ErrNoListing):
 		return &app.Error{Kind: app.Invalid, Err: err, Hint: "its server has to list it: Apache, nginx, lighttpd, Caddy, or JSON as nginx and Caddy write it"}
 	}

@@ -3,13 +3,17 @@ package directories
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	rules "github.com/accession-ingest/accession/domain/setting"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -18,7 +22,8 @@ type Discovery struct {
 	Name      string       `json:"name"`
 	URL       string       `json:"url"`
 	Dataset   string       `json:"dataset"`
-	Group     string       `json:"group"` // of all its files, "" = as the dataset says
+	Group     string       `json:"group"`              // of all its files, "" = as group_by says
+	GroupBy   string       `json:"group_by,omitempty"` // pattern of groups, absent = as the dataset says
 	Every     float64      `json:"every_seconds"`
 	Pattern   string       `json:"pattern"` // "" = all
 	Recursive bool         `json:"recursive"`
@@ -29,8 +34,23 @@ type Discovery struct {
 	By        string       `json:"by"`
 	When      domain.Time  `json:"when"`
 	Why       string       `json:"why"`
+	// Deposit says what becomes of complete groups, absent = nothing.
+	Deposit *rules.GroupDeposit `json:"deposit,omitempty"`
 	// Last is the last poll, absent = there was none, or it is not shown.
 	Last *LastPoll `json:"last_poll,omitempty"`
+	// Groups are those that became deposits and those that wait, absent = none may, or it is
+	// not shown.
+	Groups *Groups `json:"groups,omitempty"`
+}
+
+// Host returns the server of the directory, host and port.
+func (d *Discovery) Host() string { return fetch.Host(d.URL) }
+
+// Groups says how many groups of a discovery became deposits, and which wait for what.
+type Groups struct {
+	Deposited int64              `json:"deposited"`
+	Waiting   int64              `json:"waiting"`
+	First     []record.GroupWait `json:"first"` // of those that wait, at most 20
 }
 
 // LastPoll is the last poll of a directory. Its numbers are of the last that was complete.
@@ -75,7 +95,7 @@ func lastPollOf(p *record.Polled) *LastPoll {
 
 func discoveryOf(s query.Setting) Discovery {
 	d := s.Discovery
-	shown := Discovery{Name: s.Name, URL: d.URL, Dataset: d.Dataset, Group: d.Group, Every: float64(d.EverySeconds), Pattern: d.Pattern, Recursive: d.Recursive,
+	shown := Discovery{Name: s.Name, URL: d.URL, Dataset: d.Dataset, Group: d.Group, GroupBy: d.GroupBy, Deposit: d.Deposit, Every: float64(d.EverySeconds), Pattern: d.Pattern, Recursive: d.Recursive,
 		MaxSize: d.MaxSize, Paused: d.Paused, Version: s.Version, By: s.By, When: domain.At(s.When), Why: s.Why}
 	if !d.NewerThan.IsZero() {
 		shown.NewerThan = &d.NewerThan
@@ -111,8 +131,17 @@ func ShowDiscovery(ctx context.Context, a *app.App, name string) (d Discovery, e
 	}
 	last, err := records.LastPoll(ctx, name)
 	d.Last = lastPollOf(last)
+	if err == nil && d.Deposit != nil {
+		d.Groups = &Groups{First: []record.GroupWait{}}
+		var first []record.GroupWait
+		d.Groups.Deposited, d.Groups.Waiting, first, err = records.GroupsOf(ctx, name, shownGroups)
+		d.Groups.First = append(d.Groups.First, first...)
+	}
 	return d, err
 }
+
+// shownGroups is how many groups that wait are shown.
+const shownGroups = 20
 
 // RunDiscovery has a directory polled now.
 func RunDiscovery(ctx context.Context, a *app.App, name, _ string) (c app.Changed, err error) {
@@ -128,7 +157,7 @@ func RunDiscovery(ctx context.Context, a *app.App, name, _ string) (c app.Change
 	if err == nil && !a.DryRun {
 		err = records.AskPoll(ctx, name)
 	}
-	return app.Changed{Subject: s.Aggregate().String(), Version: s.Version, From: word(s), State: word(s), DryRun: a.DryRun,
+	return app.Changed{Target: target.Of(s.Aggregate()), Version: s.Version, From: word(s), State: word(s), DryRun: a.DryRun,
 		Effects: []string{"a process with the role discover polls it within seconds; `accession discover show " + name + "` shows the outcome"}}, err
 }
 
@@ -150,11 +179,49 @@ func AddDiscovery(ctx context.Context, a *app.App, name string, d domain.Discove
 	} else if !isMissing(err) {
 		return c, err
 	}
-	if _, err := setting(ctx, a, domain.SettingDataset, d.Dataset); err != nil {
+	of, err := setting(ctx, a, domain.SettingDataset, d.Dataset)
+	if err != nil {
+		return c, err
+	}
+	if err := depositsGroups(ctx, a, &d, *of.Dataset); err != nil {
 		return c, err
 	}
 	return change(ctx, a, domain.SettingDiscovery, name, why, domain.SettingValue{Discovery: &d},
 		fmt.Sprintf("the directory is polled every %v by a process with the role discover", time.Duration(d.EverySeconds)*time.Second))
+}
+
+// depositsGroups completes and checks what is said of the deposits of groups, if anything is.
+func depositsGroups(ctx context.Context, a *app.App, d *domain.Discovery, of domain.Dataset) error {
+	if d.Deposit == nil {
+		return nil
+	}
+	deposit := *d.Deposit
+	deposit.Submitter = cmp.Or(deposit.Submitter, a.Actor.User())
+	d.Deposit = &deposit
+	if err := deposit.Check(); err != nil {
+		return &app.Error{Kind: app.Invalid, Err: err}
+	}
+	if d.Group == "" && d.GroupBy == "" && of.GroupPattern == "" {
+		return &app.Error{Kind: app.Invalid, Err: errors.New("its files are in no group, of which deposits could be made"), Hint: "say with --group-by which files belong together, as in '^([0-9]{8})_'"}
+	}
+	set, err := a.Open.Profiles()
+	if err != nil {
+		return err
+	}
+	p, err := set.Get(deposit.Profile)
+	if err != nil {
+		return err
+	}
+	if p.Collection != of.Collection {
+		return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the profile %s is of the collection %s, and the dataset belongs to %s", p.Name, p.Collection, of.Collection), Hint: "choose a profile of that collection"}
+	}
+	others, err := inTables(ctx, a, domain.SettingDiscovery)
+	for _, o := range others {
+		if o.Discovery.Deposit != nil && o.Discovery.Dataset == d.Dataset {
+			return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the discovery %s makes deposits of the groups of the dataset already", o.Name), Hint: "leave --deposit out: files of all directories of the dataset are in its groups"}
+		}
+	}
+	return err
 }
 
 // PauseDiscovery ends that a directory is polled, until it is resumed.

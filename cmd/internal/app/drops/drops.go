@@ -16,6 +16,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -259,7 +260,7 @@ func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, 
 		return c, err
 	}
 	defer release()
-	c = app.Changed{Subject: "drop/" + id, From: stateOf(d).State, State: to, DryRun: a.DryRun}
+	c = app.Changed{Target: target.Target{ID: id, Subject: "drop/" + id}, From: stateOf(d).State, State: to, DryRun: a.DryRun}
 	return c, do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why})
 }
 

@@ -165,7 +165,7 @@ func (r *Receiver) Accept(ctx context.Context, d app.Deposit, file io.Reader, su
 	if err != nil {
 		return s, err
 	}
-	got, err := folder.Accept(ctx, kept, &checked{file: file, left: r.Most, want: sum, sum: sha256.New()}, time.Now())
+	got, err := folder.Accept(ctx, kept, Checked(file, r.Most, sum), time.Now())
 	if errors.Is(err, fs.ErrExist) && kept.ID != "" {
 		return Show(ctx, r.App, kept.ID, d.Submitter) // another request under the key was faster
 	}
@@ -277,7 +277,13 @@ func (r *Receiver) Spool(ctx context.Context, name string, file io.Reader, sum s
 	if err != nil {
 		return "", nil, err
 	}
-	return folder.Spool(ctx, manifest.NormalName(name), &checked{file: file, left: r.Most, want: sum, sum: sha256.New()})
+	return folder.Spool(ctx, manifest.NormalName(name), Checked(file, r.Most, sum))
+}
+
+// Checked returns a file, whose reading ends with an error if it has more bytes than most, or
+// another SHA-256 than sum in hex; "" = that is not said.
+func Checked(file io.Reader, most int64, sum string) io.Reader {
+	return &checked{file: file, left: most, want: sum, sum: sha256.New()}
 }
 
 // checked is a file that is refused when it is too large, or other than its digest says.

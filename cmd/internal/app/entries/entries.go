@@ -12,6 +12,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/showing"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
@@ -50,6 +51,8 @@ type Result struct {
 	// Value is what the command wrote; absent in lists, and where it is not kept any more.
 	Value     any    `json:"value,omitempty"`
 	LastLines string `json:"last_lines,omitempty"` // that the command wrote on its standard error
+	// Outputs are the files that the worker left beside it, by name; absent in lists.
+	Outputs []entry.Output `json:"outputs,omitempty"`
 }
 
 // Over reports whether the entry has ended.
@@ -116,7 +119,7 @@ func (asked Asked) request(a *app.App) (cmd compute.Request, err error) {
 		}
 	}
 	if compute.Reserved(asked.Key) {
-		return cmd, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the key %q is one of those of files", asked.Key), Hint: "choose a key that does not begin with file/"}
+		return cmd, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the key %q is one of those of files and jobs", asked.Key), Hint: "choose a key that begins neither with file/ nor with job/"}
 	}
 	cmd.Work.Key = cmp.Or(cmd.Work.Key, compute.DefaultKey(cmd.Work, asked.Inputs))
 	if err := errors.Join(cmd.Work.Check(), cmd.Request.Check()); err != nil {
@@ -168,9 +171,9 @@ func withResult(ctx context.Context, a *app.App, e Work) (Work, error) {
 	if err != nil {
 		return e, err
 	}
-	kept, found, err := records.ComputeResult(ctx, e.ID, e.Result.SHA256)
+	kept, found, err := records.ComputeResult(ctx, e.ID, e.Result.SHA256, e.claim())
 	if err == nil && found {
-		e.Result.LastLines = kept.LastLines
+		e.Result.LastLines, e.Result.Outputs = kept.LastLines, kept.Outputs
 		err = json.Unmarshal(kept.Result, &e.Result.Value)
 	}
 	return e, err
@@ -239,7 +242,7 @@ func Retry(ctx context.Context, a *app.App, id compute.ID, why string) (c app.Ch
 	if err != nil {
 		return c, err
 	}
-	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
+	return app.Changed{Target: target.Of(id.Aggregate()), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
 }
 
 // OfFile returns the entries that stand for attempts at a file, newest first.
@@ -253,6 +256,23 @@ func OfFile(ctx context.Context, a *app.App, hash domain.FileHash) (all []query.
 	for _, row := range rows {
 		e := ofRow(row)
 		all = append(all, query.FileEntry{ID: string(e.ID), Status: string(e.Status), Worker: e.Worker, Reason: e.Reason})
+	}
+	return all, err
+}
+
+// StepsOf returns the entries that stand for own steps of a job, newest first.
+func StepsOf(ctx context.Context, a *app.App, job domain.JobID) (all []query.StepEntry, err error) {
+	defer app.Explained(&err, "list the steps of "+string(job))
+	db, err := a.Open.DB(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := query.StepsOfJob(ctx, db, job)
+	for _, row := range rows {
+		if step, is := compute.StepOf(row.Key); is {
+			e := ofRow(row)
+			all = append(all, query.StepEntry{Step: step.Name, Requested: e.Requested, FileEntry: query.FileEntry{ID: string(e.ID), Status: string(e.Status), Worker: e.Worker, Reason: e.Reason}})
+		}
 	}
 	return all, err
 }

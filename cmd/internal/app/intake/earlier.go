@@ -65,11 +65,11 @@ func Remember(ctx context.Context, servers Servers, id domain.BatchID, sub domai
 // object returns the object that a deposit names, if it is of the collection of its profile.
 func object(ctx context.Context, records *record.Records, p profile.Profile, sub domain.Submission) (o record.FoundObject, found bool) {
 	primary := ""
-	switch ark, err := mint.Parse(sub.Primary); {
+	switch id, err := mint.Parse(sub.Primary); {
 	case sub.Primary == "" && len(sub.LocalIDs) > 0:
 		primary, _ = records.LookupLocalID(ctx, record.Scope{Owner: p.Owner, Collection: p.Collection}, sub.LocalIDs)
 	case err == nil:
-		primary = ark.String()
+		primary = id.String()
 	}
 	if primary == "" {
 		return o, false

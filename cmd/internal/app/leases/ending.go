@@ -31,20 +31,26 @@ type Done struct {
 	Body struct {
 		Result     json.RawMessage `json:"result" doc:"JSON, at most 64 KiB"`
 		ExitStatus int             `json:"exit_status,omitempty" minimum:"0" maximum:"255" doc:"Of the command"`
-		LastLines  string          `json:"last_lines,omitempty" maxLength:"4096" doc:"What the command wrote last"`
+		LastLines  string          `json:"last_lines,omitempty" output:"true" maxLength:"4096" doc:"What the command wrote last"`
 	}
 }
 
 // Failed says why there is no result.
 type Failed struct {
 	Token
-	Body struct {
-		Class   string `json:"class" enum:"content,remote,system,wait,timeout" doc:"Whose fault it is"`
-		Message string `json:"message" minLength:"1" maxLength:"500" doc:"A sentence for those who read the report"`
-		Never   bool   `json:"never,omitempty" doc:"Another attempt does not help"`
-		// GivenBack is set by a worker that stops.
-		GivenBack bool `json:"given_back,omitempty" doc:"The attempt does not count: the worker stops"`
-	}
+	Body Failure
+}
+
+// Failure is how an attempt ended without a result.
+type Failure struct {
+	Class   string `json:"class" enum:"content,system,wait,timeout" doc:"Whose fault it is"`
+	Message string `json:"message" minLength:"1" maxLength:"500" doc:"A sentence for those who read the report"`
+	Never   bool   `json:"never,omitempty" doc:"Another attempt does not help"`
+	// ExitStatus is that of the command, nil = not said.
+	ExitStatus *int   `json:"exit_status,omitempty" minimum:"0" maximum:"255" doc:"Of the command, if one ended"`
+	LastLines  string `json:"last_lines,omitempty" output:"true" maxLength:"4096" doc:"What the command wrote last"`
+	// GivenBack is set by a worker that stops.
+	GivenBack bool `json:"given_back,omitempty" doc:"The attempt does not count: the worker stops"`
 }
 
 // Complete ends work with its result, which is kept first. The same result again is answered
@@ -57,13 +63,28 @@ func Complete(ctx context.Context, a *app.App, in *Done) (l Lease, err error) {
 	}
 	return end(ctx, a, in.Token, b, func(e compute.Entry) (compute.Command, error) {
 		result := entry.Result{ExitStatus: b.ExitStatus, SHA256: digest(string(b.Result)), Size: int64(len(b.Result))}
+		outputs, err := closed(ctx, a, e, in.Token)
+		if err != nil {
+			return nil, err
+		}
 		records, err := a.Open.Records(ctx)
 		if err == nil {
 			err = records.KeepComputeResult(ctx, record.ComputeResult{Entry: e.ID, SHA256: result.SHA256, Key: e.Work.Key, Result: b.Result, ExitStatus: b.ExitStatus,
-				LastLines: text.Lines(b.LastLines[max(0, len(b.LastLines)-maxLines):]), Worker: e.Worker, Attempt: e.Attempt})
+				LastLines: text.Lines(b.LastLines[max(0, len(b.LastLines)-maxLines):]), Worker: e.Worker, Attempt: e.Attempt,
+				Claim: e.Version, Outputs: outputs})
 		}
 		return compute.Complete{Result: result}, err
 	})
+}
+
+// message returns the message of the reason: the worker's own words, how its command ended, and
+// what that wrote last.
+func (f *Failure) message() string {
+	m := f.Message
+	if f.ExitStatus != nil {
+		m += fmt.Sprintf(" (exit status %d)", *f.ExitStatus)
+	}
+	return compute.WithLastLines(m, f.LastLines)
 }
 
 // Fail ends work without a result. The same failure again is answered as the first time.
@@ -71,7 +92,7 @@ func Fail(ctx context.Context, a *app.App, in *Failed) (l Lease, err error) {
 	defer app.Explained(&err, "fail the work")
 	b := in.Body
 	return end(ctx, a, in.Token, b, func(e compute.Entry) (compute.Command, error) {
-		why := domain.Reason{Class: domain.Class(b.Class), Code: CodeWorkerFailed, Message: text.Line(b.Message), Attempt: e.Attempt, Worker: e.Worker}
+		why := domain.Reason{Class: domain.Class(b.Class), Code: CodeWorkerFailed, Message: b.message(), Attempt: e.Attempt, Worker: e.Worker}
 		if b.Never {
 			return compute.Fail{Reason: why}, nil
 		}
@@ -98,7 +119,11 @@ func end(ctx context.Context, a *app.App, t Token, said any, with func(compute.E
 	if found || lookErr != nil {
 		return Lease{Entry: string(id), Status: state}, lookErr
 	}
-	return l, late(id, err)
+	handler, openErr := a.Open.Handler(ctx)
+	if openErr != nil {
+		return l, openErr
+	}
+	return l, late(ctx, handler, id, err)
 }
 
 // endOnce ends a lease by a command with an id. The file of its entry ends first. The error is
@@ -127,6 +152,11 @@ func endOnce(ctx context.Context, a *app.App, id compute.ID, sum, command string
 		}
 		if !agree(said, cmd) {
 			m.CommandID = ""
+		}
+	}
+	if step := attempts.StepOf(at.State); step != nil {
+		if over, _ := step.Over(ctx); over != nil { // if the job cannot be read, it looks at the entry later
+			cmd, m.CommandID = over, ""
 		}
 	}
 	res, err := handler.EndLease(ctx, id, sum, cmd, m)

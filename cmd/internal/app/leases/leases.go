@@ -9,13 +9,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/attempt"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/eventstore"
@@ -51,6 +51,16 @@ type Token struct {
 	Token string `path:"token" maxLength:"200" doc:"Token of the lease"`
 }
 
+// Subject returns the entry of the token as the audit calls it. The token's secret is not for
+// the audit.
+func (t *Token) Subject() string {
+	id, _, err := parse(t.Token)
+	if err != nil {
+		return "installation"
+	}
+	return id.Aggregate().String()
+}
+
 // Work is what a worker has taken. Without a token there was none to take.
 type Work struct {
 	Token    string  `json:"token,omitempty"`
@@ -64,10 +74,18 @@ type Work struct {
 	Inputs   []Input `json:"inputs,omitempty"`
 }
 
+// Chosen returns the entry that was taken, as the audit calls it, "" = none was there.
+func (w Work) Chosen() string {
+	if w.Entry == "" {
+		return ""
+	}
+	return compute.ID(w.Entry).Aggregate().String()
+}
+
 // Input is an input of work.
 type Input struct {
-	// URL is where to get it; one that begins with a slash is of this service, and needs the
-	// same authorisation.
+	// URL is where to get it; one that begins with a slash is of this service. It needs no
+	// authorisation, and is there as long as the lease.
 	URL    string `json:"url"`
 	Name   string `json:"name"`
 	Size   int64  `json:"size,omitempty"`
@@ -146,6 +164,16 @@ func (*ended) Error() string { return "its file has gone on" }
 // work describes work that was taken, and begins the attempt at its file.
 func work(ctx context.Context, attempts *attempt.Attempts, e compute.Entry, token string, l eventstore.Lease) (Work, error) {
 	w := Work{Token: token, Entry: string(e.ID), Dataset: e.Work.Dataset, Group: e.Work.Group, Priority: int(e.Work.Priority), Key: e.Work.Key, Attempt: e.Attempt, Lease: int(l.Timeout.Seconds())}
+	if step := attempts.StepOf(e); step != nil {
+		end, err := step.Begin(ctx)
+		if err == nil && end != nil {
+			err = &ended{end}
+		}
+		for i, f := range step.Files() {
+			w.Inputs = append(w.Inputs, input(e.ID, l, i+1, f))
+		}
+		return w, err
+	}
 	file := attempts.Of(e)
 	if file == nil {
 		for _, url := range e.Request.Inputs {
@@ -157,9 +185,13 @@ func work(ctx context.Context, attempts *attempt.Attempts, e compute.Entry, toke
 	if err == nil && end != nil {
 		err = &ended{end}
 	}
-	f := file.File()
-	w.Inputs = []Input{{URL: "/v1/compute/claims/" + token + "/input", Name: path.Base(f.Spec.Path), Size: f.Size, SHA256: f.SHA256}}
+	w.Inputs = []Input{input(e.ID, l, 1, file.File())}
 	return w, err
+}
+
+// input describes a file of this service that is the n-th input of work, from 1.
+func input(id compute.ID, l eventstore.Lease, n int, f domain.File) Input {
+	return Input{URL: InputsPath + ticket(id, l.SHA256, n), Name: path.Base(f.Spec.Path), Size: f.Size, SHA256: f.SHA256}
 }
 
 // Renew lets a lease begin again.
@@ -169,57 +201,41 @@ func Renew(ctx context.Context, a *app.App, in *Token) (l Lease, err error) {
 	if err != nil {
 		return l, err
 	}
-	handler, err := a.Open.Handler(ctx)
+	handler, attempts, err := open(ctx, a)
 	if err != nil {
 		return l, err
 	}
 	at, lease, err := handler.RenewLease(ctx, id, sum)
-	return Lease{string(id), at.State.State, int(lease.Timeout.Seconds())}, late(id, err)
+	if step := attempts.StepOf(at.State); err == nil && step != nil {
+		if over, _ := step.Over(ctx); over != nil { // if the job cannot be read, the next heartbeat asks again
+			if _, err = handler.EndLease(ctx, id, sum, over, a.Meta()); err == nil {
+				err = unwanted(id, step.Job)
+			}
+		}
+	}
+	return Lease{string(id), at.State.State, int(lease.Timeout.Seconds())}, late(ctx, handler, id, err)
 }
 
 // late explains that a lease has ended.
-func late(id compute.ID, err error) error {
-	if errors.Is(err, eventstore.ErrFenced) {
-		return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the lease of %s has ended: what you have made of it counts no more", id), Hint: "send heartbeats more often, or ask for a longer lease"}
+func late(ctx context.Context, handler *eventstore.Handler, id compute.ID, err error) error {
+	if !errors.Is(err, eventstore.ErrFenced) {
+		return err
 	}
-	return err
+	if now, loadErr := handler.Entries.LoadEntry(ctx, id); loadErr == nil && now.State.Reason != nil && now.State.Reason.Code == compute.CodeJobMoved {
+		if step, is := compute.StepOf(now.State.Work.Key); is {
+			return unwanted(id, step.Job)
+		}
+	}
+	return lapsed(id)
 }
 
-// Content returns what sends the local copy of the file of an entry, for the worker that has it.
-func Content(ctx context.Context, a *app.App, in *Token) (send func(w http.ResponseWriter, r *http.Request) error, err error) {
-	defer app.Explained(&err, "get the input")
-	id, sum, err := parse(in.Token)
-	if err != nil {
-		return nil, err
-	}
-	handler, attempts, err := open(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	at, _, err := handler.Leased(ctx, id, sum)
-	if err != nil {
-		return nil, late(id, err)
-	}
-	file := attempts.Of(at.State)
-	if file == nil {
-		return nil, &app.Error{Kind: app.NotFound, Err: fmt.Errorf("%s has no input here", id), Hint: "its inputs have URLs of their own"}
-	}
-	over, err := file.Resume(ctx)
-	if err == nil && over != nil {
-		err = late(id, eventstore.ErrFenced)
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := file.Content(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return func(w http.ResponseWriter, r *http.Request) error {
-		w.Header().Set("Content-Type", "application/octet-stream")
-		http.ServeContent(w, r, "", time.Time{}, f)
-		return f.Close()
-	}, nil
+func lapsed(id compute.ID) error {
+	return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the lease of %s has ended: what you have made of it counts no more", id), Hint: "send heartbeats more often, or ask for a longer lease"}
+}
+
+// unwanted explains that the job for whose step an entry stood has moved on.
+func unwanted(id compute.ID, job domain.JobID) error {
+	return &app.Error{Kind: app.Refused, Err: fmt.Errorf("%s does not wait for %s any more: what you have made of it counts no more", job, id), Hint: "take other work; `accession job show " + string(job) + "` says what became of the job"}
 }
 
 func open(ctx context.Context, a *app.App) (*eventstore.Handler, *attempt.Attempts, error) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -67,7 +68,7 @@ func faulty(err error) error {
 }
 
 // openTimeout is how long ZooKeeper may take to answer when a profile is only shown.
-const openTimeout = 3 * time.Second
+const openTimeout = 10 * time.Second
 
 // Show returns a profile as it is now. Where ZooKeeper does not answer that is what its file
 // says, with a note.
@@ -85,6 +86,9 @@ func Show(ctx context.Context, a *app.App, name string) (s Shown, err error) {
 		return s, err
 	}
 	if s.Profile, err = set.Get(name); err != nil {
+		if away != nil && profile.Missing(err) {
+			err = fmt.Errorf("%w; it could not be asked whether one was set: %w", err, away)
+		}
 		return s, err
 	}
 	s.Version, s.Source, s.File = s.Profile.Version, SourceFile, filepath.Base(s.Profile.File)
@@ -301,7 +305,7 @@ func change(ctx context.Context, a *app.App, name string, to *domain.Profile, wh
 	if err != nil {
 		return c, err
 	}
-	c = app.Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, DryRun: a.DryRun}
+	c = app.Changed{Target: target.Of(res.State.Aggregate()), Version: res.State.Version, DryRun: a.DryRun}
 	if was := res.Before.Profile; was != nil {
 		c.From = was.Version
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/answer"
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/lookup"
 )
 
-// Answer begins the answer to a list: every line is looked up while it is written. The
-// list is closed after its last line.
-func Answer(ctx context.Context, a *app.App, l *List) (r app.Report, err error) {
+// Answer begins the answer to a list: every line is looked up while it is written, among what
+// who asks may see, nil = everything. The list is closed after its last line.
+func Answer(ctx context.Context, a *app.App, l *List, sees *access.Filter) (r app.Report, err error) {
 	defer app.Explained(&err, "answer a query")
 	tables, err := a.Open.DB(ctx)
 	if err != nil {
@@ -30,7 +31,7 @@ func Answer(ctx context.Context, a *app.App, l *List) (r app.Report, err error) 
 	if _, err := l.file.Seek(0, io.SeekStart); err != nil {
 		return r, err
 	}
-	r = report.Answers(l.Counts, answer.Sources{Tables: tables, Records: records}.Each(ctx, l.lines()))
+	r = report.Answers(l.Counts, answer.Sources{Tables: tables, Records: records, Sees: sees}.Each(ctx, l.lines()))
 	r.Name, r.Title = "query", "What is known of a list of identifiers"
 	r.Tables[0].Rows = app.ExplainedRows(r.Tables[0].Rows)
 	return r, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/cmd/internal/app/showing"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
@@ -91,7 +92,7 @@ func Submit(ctx context.Context, a *app.App, l *List, w Wishes) (q Query, err er
 		return q, err
 	}
 	request := asked.Request{Submitter: w.Submitter, FileName: l.name, ListURL: store.URL(kept.Key), ListSHA256: kept.SHA256, Size: kept.Size,
-		Lines: l.Lines, Wrong: l.Wrong, Format: w.Format, Recipients: len(w.Mail)}
+		Lines: l.Lines, Wrong: l.Wrong, Format: w.Format, Recipients: len(w.Mail), Within: lookup.WithinOf(w.Sees)}
 	res, err := handler.ReceiveQuery(ctx, id, lookup.Receive{Request: request, KeySHA256: once.keySHA256()}, a.Meta())
 	if errors.Is(err, eventstore.ErrUnknown) {
 		err = fmt.Errorf("the list may have become %s: look for it before you submit again: %w", id, err)
@@ -115,8 +116,7 @@ func of(q lookup.Query) Query {
 
 func ofRow(r query.QueryRow) Query {
 	q := Query{ID: domain.QueryID(r.ID), Status: asked.State(r.Status), Version: r.Version,
-		Request: asked.Request{Submitter: r.Submitter, FileName: r.FileName, ListURL: r.ListUrl, ListSHA256: r.ListSha256, Size: r.Size,
-			Lines: int(r.Lines), Wrong: int(r.WrongLines), Format: r.Format, Recipients: int(r.Recipients)},
+		Request:   query.RequestOf(r),
 		Processor: or(r.Processor), Received: domain.At(r.ReceivedAt), Grabbed: at(r.GrabbedAt), Ended: at(r.EndedAt)}
 	if r.Found != nil {
 		q.Answer = &asked.Answer{Found: int(*r.Found), NotFound: int(or(r.NotFound)), Wrong: int(r.WrongLines), URL: or(r.AnswerUrl), SHA256: or(r.AnswerSha256)}
@@ -139,14 +139,23 @@ func or[T any](v *T) (value T) {
 
 func at(t *time.Time) domain.Time { return domain.At(or(t)) }
 
-// Show returns a query, with its mail: from the tables, or from the live state if that is
-// further.
-func Show(ctx context.Context, a *app.App, id domain.QueryID) (q Query, err error) {
+// Show returns a query of a user, "" = of any, with its mail: from the tables, or from the live
+// state if that is further.
+func Show(ctx context.Context, a *app.App, id domain.QueryID, user string) (q Query, err error) {
 	defer app.Explained(&err, "show "+string(id))
-	if q, err = find(ctx, a, id); err == nil && q.Request.Recipients > 0 {
+	q, err = find(ctx, a, id)
+	if err == nil && user != "" && q.Request.Submitter != user {
+		q, err = Query{}, noSuch(id)
+	}
+	if err == nil && q.Request.Recipients > 0 {
 		q.Mail, err = mailOf(ctx, a, id)
 	}
 	return q, err
+}
+
+// noSuch returns the error about a query that does not exist.
+func noSuch(id domain.QueryID) error {
+	return &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s", id), Hint: "`accession query ls` lists them"}
 }
 
 func find(ctx context.Context, a *app.App, id domain.QueryID) (Query, error) {
@@ -163,7 +172,7 @@ func find(ctx context.Context, a *app.App, id domain.QueryID) (Query, error) {
 			return q, err
 		})
 	if errors.Is(err, query.ErrNotFound) {
-		err = &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no query %s", id), Hint: "`accession query ls` lists them"}
+		err = noSuch(id)
 	}
 	return q, err
 }
@@ -199,14 +208,14 @@ func Fail(ctx context.Context, a *app.App, id domain.QueryID, why string) (c app
 	if err != nil {
 		return c, err
 	}
-	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
+	return app.Changed{Target: target.Of(id.Aggregate()), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), Row: res.Row, DryRun: a.DryRun}, nil
 }
 
-// Report begins the report of a query that was answered: its answers are read while they
-// are written. The caller closes it.
-func Report(ctx context.Context, a *app.App, id domain.QueryID) (r app.Report, err error) {
+// Report begins the report of a query of a user, "" = of any, that was answered: its answers
+// are read while they are written. The caller closes it.
+func Report(ctx context.Context, a *app.App, id domain.QueryID, user string) (r app.Report, err error) {
 	defer app.Explained(&err, "report on "+string(id))
-	q, err := Show(ctx, a, id)
+	q, err := Show(ctx, a, id, user)
 	if err != nil {
 		return r, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/lookup"
 )
@@ -26,10 +27,13 @@ func SendReport(ctx context.Context, a *app.App, by people.By, id domain.QueryID
 		return c, err
 	}
 	subject := id.Aggregate().String()
-	c = app.Changed{Subject: subject, Version: q.Version, From: string(q.Status), State: string(q.Status), DryRun: a.DryRun}
+	c = app.Changed{Target: target.Of(id.Aggregate()), Version: q.Version, From: string(q.Status), State: string(q.Status), DryRun: a.DryRun}
 	if mail.Sent {
 		c.Effects = []string{"it was sent before by this command, as " + mail.Key}
 		return c, nil
+	}
+	if err := a.Meta().Outdated(q.Version); err != nil && !mail.Tried {
+		return c, err
 	}
 	c.Effects = []string{fmt.Sprintf("the report made on %s goes to %d address(es), marked as sent again, as %s", mail.Made.UTC().Format(time.DateTime), mail.To, mail.Key)}
 	if !mail.Open.IsZero() {

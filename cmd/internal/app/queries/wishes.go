@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/lookup"
 	"github.com/accession-ingest/accession/domain/text"
 )
@@ -53,7 +54,7 @@ func mailBy(ctx context.Context, records *record.Records, key string) (*Mail, er
 	case err != nil:
 		return nil, err
 	}
-	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: d.LastError, DeliveredAt: d.DeliveredAt}, nil
+	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: record.HideAddresses(d.LastError, d.Recipients), DeliveredAt: d.DeliveredAt}, nil
 }
 
 const (
@@ -69,6 +70,8 @@ type Wishes struct {
 	// Key is the idempotency key: under one key of a submitter one query is made, however
 	// often it is requested. "" = each request makes one.
 	Key string
+	// Sees is what the submitter may see, among which something is found; nil = everything.
+	Sees *access.Filter
 }
 
 // Of returns the wishes of a user, unless they name another submitter.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -30,6 +31,6 @@ func Free(ctx context.Context, a *app.App, id domain.BatchID, why string) (c app
 		return c, err
 	}
 	was := res.Before.Ticket
-	return app.Changed{Subject: id.Aggregate().String(), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), DryRun: a.DryRun,
+	return app.Changed{Target: target.Of(id.Aggregate()), Version: res.State.Version, From: string(res.Before.State), State: string(res.State.State), DryRun: a.DryRun,
 		Effects: []string{fmt.Sprintf("it does not count among the running batches of %s in %s any more, so that another one may be grabbed; its own work goes on", was.User, was.Queue)}}, nil
 }

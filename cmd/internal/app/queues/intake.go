@@ -38,6 +38,8 @@ type Closed struct {
 	By   string      `json:"by,omitempty"` // who closed it; these three are absent while the log cannot say it
 	When domain.Time `json:"when,omitzero"`
 	Why  string      `json:"why,omitempty"`
+	// Setting is the version of the setting that closes it, for If-Match.
+	Setting int64 `json:"setting_version"`
 }
 
 // Intake returns which intakes are closed, in the order of the queues: first that of all
@@ -55,6 +57,9 @@ func Intake(ctx context.Context, a *app.App) (all []Closed, err error) {
 				kind, name = domain.SettingUserLimit, domain.UserLimitName(queue, c.User)
 			}
 			shown := Closed{Closed: c}
+			if shown.Setting, err = versionOf(ctx, a, kind, name); err != nil {
+				return nil, err
+			}
 			if e, d := history.set(domain.SettingAggregate(kind, name), message); d != nil {
 				shown.By, shown.When, shown.Why = string(e.Actor), e.Time, d.Why
 			}

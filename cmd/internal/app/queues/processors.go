@@ -16,6 +16,8 @@ type Processor struct {
 	Name string `json:"processor"`
 	domain.Processor
 	Source string `json:"source"` // see [Source]
+	// Setting is the version of what was set of it, for If-Match; 0 = nothing ever was.
+	Setting int64 `json:"setting_version"`
 }
 
 // Processors lists the processors of the queues, by queue and name.
@@ -31,6 +33,9 @@ func Processors(ctx context.Context, a *app.App, queues []string) (list []Proces
 				p.Source = SourceRunTime
 			} else if _, configured := now.Configured.Processors[name]; configured {
 				p.Source = SourceConfiguration
+			}
+			if p.Setting, err = versionOf(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name)); err != nil {
+				return nil, err
 			}
 			list = append(list, p)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -45,7 +46,7 @@ func change(ctx context.Context, a *app.App, kind domain.SettingKind, name strin
 	if err != nil {
 		return c, err
 	}
-	return app.Changed{Subject: res.State.Aggregate().String(), Version: res.State.Version, From: Text(res.Before.SettingValue),
+	return app.Changed{Target: target.Of(res.State.Aggregate()), Version: res.State.Version, From: Text(res.Before.SettingValue),
 		State: Text(res.State.SettingValue), DryRun: a.DryRun, Effects: []string{effect}}, nil
 }
 

@@ -33,12 +33,16 @@ type Value struct {
 	By     string      `json:"by,omitempty"` // of run time: who set it
 	When   domain.Time `json:"when,omitzero"`
 	Why    string      `json:"why,omitempty"`
+	// Setting is the version of the setting that can say it, of the queue, of a user or of a
+	// processor, for If-Match; 0 = nothing was ever set of it.
+	Setting int64 `json:"setting_version"`
 }
 
 // Shown is what is in effect in a deposit queue.
 type Shown struct {
 	Queue      string   `json:"queue"`
-	Version    int64    `json:"version"` // of its settings; each change raises it
+	Version    int64    `json:"version"`         // of its settings; each change raises it, also of a user or a processor
+	Setting    int64    `json:"setting_version"` // of what was set of the queue itself, for If-Match; 0 = nothing ever was
 	Values     []Value  `json:"values"`
 	Unreadable []string `json:"unreadable,omitempty"` // settings; while there are any, the queue counts as suspended
 	// Parked is how many deposits are parked, null = not known.
@@ -59,9 +63,20 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 		s.Unreadable = append(s.Unreadable, broken.ID)
 	}
 	s.Parked = parked(ctx, a, queue)
+	versions := map[domain.Aggregate]int64{}
+	version := func(kind domain.SettingKind, name string) int64 {
+		if of := domain.SettingAggregate(kind, name); err == nil {
+			if _, read := versions[of]; !read {
+				versions[of], err = versionOf(ctx, a, kind, name)
+			}
+			return versions[of]
+		}
+		return 0
+	}
+	s.Setting = version(domain.SettingDepositQueue, queue)
 	history := histories{ctx: ctx, app: a, known: map[domain.Aggregate][]domain.Recorded{}}
 	of := func(name, value string, in func(fairsettings.Values) bool, kind domain.SettingKind, setting string, is func(*domain.SettingValue) string) {
-		v := Value{Queue: queue, Name: name, Value: value, Source: SourceBuiltIn}
+		v := Value{Queue: queue, Name: name, Value: value, Source: SourceBuiltIn, Setting: version(kind, setting)}
 		switch {
 		case in(now.Set):
 			v.Source = SourceRunTime
@@ -114,7 +129,17 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 	if first := &s.Values[0]; len(s.Unreadable) > 0 && first.Source == SourceBuiltIn {
 		first.Source = SourceUnreadable
 	}
-	return s, nil
+	return s, err
+}
+
+// versionOf returns the version of a setting, 0 = nothing was ever set.
+func versionOf(ctx context.Context, a *app.App, kind domain.SettingKind, name string) (int64, error) {
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return 0, err
+	}
+	is, err := handler.Live.Setting(ctx, kind, name)
+	return is.State.Version, err
 }
 
 // parked counts what is parked of a queue, nil = the tables do not answer.

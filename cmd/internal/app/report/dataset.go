@@ -5,6 +5,8 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/group"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -20,6 +22,9 @@ const (
 	resultProcessed = "processed"
 )
 
+// depositedLate is what the view calls a file that is late for the deposit of its group.
+const depositedLate = "late"
+
 // DatasetReconciliation reports for each file of a dataset whether its directory lists it,
 // whether its content is held, and whether it is processed; counts are those of all results.
 func DatasetReconciliation(dataset string, counts []query.DatasetResult, files iter.Seq2[query.ReconciledFile, error]) Report {
@@ -34,10 +39,28 @@ func DatasetReconciliation(dataset string, counts []query.DatasetResult, files i
 	}
 	return Report{Facts: append(facts, Fact{"files", "files", sum}), Tables: []Table{{
 		Name: "files", Title: "Files", None: "No file of the dataset is known yet.", Total: total,
-		Columns: columns("path", "group", "listed", "held", "processed", "result", "explanation", "listed_size", "size", "listed_at", "discovery", "raw_file_hash"),
+		Columns: columns("path", "group", "listed", "held", "processed", "result", "explanation", "listed_size", "size", "listed_at", "discovery", "raw_file_hash", "deposit", "deposit_batch"),
 		Rows: rowsOf(files, func(f query.ReconciledFile) []any {
-			return []any{f.Path, f.GroupName, f.Listed, f.Held, f.Processed, f.Result, reconciled(f), cell(f.ListedSize), f.Size, cell(f.ListedAt), f.Discovery, f.RawFileHash}
+			return []any{f.Path, f.GroupName, f.Listed, f.Held, f.Processed, f.Result, explained(f), cell(f.ListedSize), f.Size, cell(f.ListedAt), f.Discovery, f.RawFileHash, f.Deposit, f.DepositBatch}
 		})}}}
+}
+
+// explained explains a result, and what is missing in the deposit of the file's group.
+func explained(f query.ReconciledFile) string {
+	why, deposit := reconciled(f), ""
+	switch f.Deposit {
+	case string(group.Missing):
+		deposit = "the deposit of its group was made without it"
+	case depositedLate:
+		deposit = "it came after its group was found complete, and is in no deposit"
+		if f.Status == string(domain.FileReady) {
+			deposit += ": `accession file abandon` gives it up"
+		}
+	}
+	if why == "" || deposit == "" {
+		return why + deposit
+	}
+	return why + "; " + deposit
 }
 
 // reconciled explains a result that is not the expected one.

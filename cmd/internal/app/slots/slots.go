@@ -10,7 +10,9 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/showing"
+	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
 	"github.com/accession-ingest/accession/domain/slot"
 	"github.com/accession-ingest/accession/eventstore/files"
 	"github.com/accession-ingest/accession/projections/query"
@@ -26,6 +28,7 @@ type Slot struct {
 	Closes  domain.Time      `json:"closes_at"`
 	Since   domain.Time      `json:"status_since"`
 	Reason  string           `json:"reason,omitempty"` // of its last change
+	MadeBy  string           `json:"made_by"`          // an operator, or a daemon that made it from the name of its group
 	Files   Counts           `json:"files"`
 }
 
@@ -43,7 +46,7 @@ type Counts struct {
 
 func of(r query.SlotRow) Slot {
 	s := Slot{ID: slot.ID(r.SlotID), Dataset: r.Dataset, Group: r.GroupName, Status: domain.SlotState(r.Status), Opens: domain.At(r.OpensAt), Closes: domain.At(r.ClosesAt),
-		Since: domain.At(r.StatusSince), Files: Counts{r.Files, r.FilesArrived, r.FilesWaiting, r.FilesReady, r.FilesProcessed, r.FilesSkipped, r.FilesGivenUp, r.BytesArrived}}
+		Since: domain.At(r.StatusSince), MadeBy: r.MadeBy, Files: Counts{r.Files, r.FilesArrived, r.FilesWaiting, r.FilesReady, r.FilesProcessed, r.FilesSkipped, r.FilesGivenUp, r.BytesArrived}}
 	if r.ReasonCode != nil && r.ReasonMessage != nil {
 		s.Reason = *r.ReasonCode + ": " + *r.ReasonMessage
 	}
@@ -56,6 +59,7 @@ type Transition = query.SlotTransition
 // View is a slot and every change of its state.
 type View struct {
 	Slot
+	Version     int64        `json:"version"` // of the last of its transitions
 	Transitions []Transition `json:"transitions"`
 }
 
@@ -64,7 +68,10 @@ type Filter struct {
 	Dataset  string
 	Datasets []string // of one of these, nil = of any
 	Status   domain.SlotState
-	Limit    int
+	Code     string // of the reason of its last change
+	// Since and Until bound when their windows begin: not before, and before.
+	Since, Until time.Time
+	Limit        int
 }
 
 // parse checks the id of a slot in a cursor.
@@ -79,7 +86,7 @@ var list = showing.List[slot.ID, query.SlotRow, Slot]{Kind: domain.KindSlot, Par
 func Ls(ctx context.Context, a *app.App, f Filter, from app.Cursor) (p app.Page[Slot], err error) {
 	defer app.Explained(&err, "list slots")
 	return list.Page(ctx, a, from, f.Limit, func(db query.Reader, after slot.ID, limit int) ([]query.SlotRow, error) {
-		return query.Slots(ctx, db, query.SlotFilter{Dataset: f.Dataset, Datasets: f.Datasets, Status: f.Status, After: after, Limit: limit})
+		return query.Slots(ctx, db, query.SlotFilter{Dataset: f.Dataset, Datasets: f.Datasets, Status: f.Status, Code: f.Code, Since: f.Since, Until: f.Until, After: after, Limit: limit})
 	})
 }
 
@@ -102,7 +109,9 @@ func Show(ctx context.Context, a *app.App, name string) (v View, err error) {
 		return v, err
 	}
 	v.Slot = of(row)
-	v.Transitions, err = query.SlotHistory(ctx, db, id)
+	if v.Transitions, err = query.SlotHistory(ctx, db, id); len(v.Transitions) > 0 {
+		v.Version = v.Transitions[len(v.Transitions)-1].Version
+	}
 	return v, err
 }
 
@@ -121,7 +130,7 @@ type Window struct{ From, To time.Time }
 func Add(ctx context.Context, a *app.App, dataset, group string, w Window) (c app.Changed, err error) {
 	id := slot.NewID(dataset, group)
 	defer app.Explained(&err, "add the slot "+string(id))
-	if err := slot.Check(dataset, group); err != nil {
+	if err := errors.Join(slot.CheckDataset(dataset), setting.CheckGroup(group)); err != nil {
 		return c, &app.Error{Kind: app.Invalid, Err: err}
 	}
 	return change(ctx, a, id, func(files.Slots, domain.Time) (slot.Command, error) {
@@ -212,8 +221,12 @@ func change(ctx context.Context, a *app.App, id slot.ID, command func(files.Slot
 		return c, &app.Error{Kind: app.NotFound, Err: errors.New("there is no such slot"), Hint: "`accession slot ls` lists them"}
 	}
 	before.ID = id
-	c = app.Changed{Subject: id.Aggregate().String(), From: string(before.State), DryRun: a.DryRun}
+	m := a.Meta()
+	c = app.Changed{Target: target.Of(id.Aggregate()), From: string(before.State), DryRun: a.DryRun}
 	if a.DryRun {
+		if err := m.Outdated(before.Version); err != nil {
+			return app.Changed{}, err
+		}
 		dec, err := slot.Decide(before, cmd)
 		if err != nil {
 			return app.Changed{}, err
@@ -222,7 +235,7 @@ func change(ctx context.Context, a *app.App, id slot.ID, command func(files.Slot
 		c.Version, c.State, c.Row = last.Version, string(last.Data.(*domain.SlotMove).To), strings.Join(dec.Rows, ", ")
 		return c, nil
 	}
-	res, err := all.Slot(ctx, id, cmd, a.Meta())
+	res, err := all.Slot(ctx, id, cmd, m)
 	if err != nil {
 		return app.Changed{}, err
 	}

@@ -1,9 +1,11 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
@@ -15,19 +17,39 @@ import (
 // because it comes after one of the same aggregate.
 type PoisonEvent = query.PoisonEvent
 
-// Poison lists up to limit held events in the order of the log, and counts all.
-func Poison(ctx context.Context, a *app.App, limit int) (rows []PoisonEvent, n query.PoisonCount, err error) {
+// PoisonFilter chooses held events; empty fields choose all.
+type PoisonFilter = query.PoisonFilter
+
+// Poison lists held events in the order of the log, from a cursor on, and counts all that the
+// filter chooses.
+func Poison(ctx context.Context, a *app.App, f PoisonFilter, from app.Cursor) (p app.Page[PoisonEvent], err error) {
 	defer app.Explained(&err, "list held events")
+	after, err := app.After(from, "event", func(s string) (string, error) {
+		_, err := strconv.ParseInt(s, 10, 64)
+		return s, err
+	})
+	if err != nil {
+		return p, err
+	}
+	f.After, _ = strconv.ParseInt(after, 10, 64) // 0 = from the first on
 	db, err := a.Open.DB(ctx)
 	if err != nil {
-		return nil, n, err
+		return p, err
 	}
-	if rows, err = query.Poison(ctx, db, limit); err != nil {
-		return nil, n, err
+	limit := cmp.Or(f.Limit, defaultLimit)
+	f.Limit = limit + 1
+	rows, err := query.Poison(ctx, db, f)
+	if err != nil {
+		return p, err
 	}
-	n, err = query.CountPoison(ctx, db)
-	return append([]PoisonEvent{}, rows...), n, err
+	p = app.PageOf(limit, append([]PoisonEvent{}, rows...), "event", func(e PoisonEvent) string { return strconv.FormatInt(e.Seq, 10) })
+	all, err := query.ListedPoison(ctx, db, f)
+	p.Total = &all
+	return p, err
 }
+
+// defaultLimit is how many held events a page has when it is not said.
+const defaultLimit = 100
 
 // PoisonAt shows the held event with a sequence in the log.
 func PoisonAt(ctx context.Context, a *app.App, seq uint64) (row PoisonEvent, err error) {

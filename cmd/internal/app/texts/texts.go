@@ -1,4 +1,4 @@
-// Package texts looks at the texts of inputs.
+// Package texts looks at the texts of inputs and errors.
 package texts
 
 import (
@@ -13,8 +13,9 @@ import (
 
 // Check returns an error if a text of an input is none (see [text.Check]), and the name of its
 // field as a caller writes it. A field with the tag secret is not looked at: it is compared with
-// nothing but itself and never shown. One with the tag lines has the content of a file: its lines
-// are looked at.
+// nothing but itself and never shown. Nor is one with the tag output: it has what a program wrote,
+// and is kept as a text that is safe to show. One with the tag lines has the content of a file: its
+// lines are looked at.
 func Check(in any) (field string, err error) { return check(reflect.ValueOf(in), "") }
 
 func check(v reflect.Value, name string) (string, error) {
@@ -45,7 +46,7 @@ func check(v reflect.Value, name string) (string, error) {
 			return "", nil
 		}
 		for f, value := range v.Fields() {
-			if !f.IsExported() || f.Tag.Get("secret") != "" {
+			if !f.IsExported() || f.Tag.Get("secret") != "" || f.Tag.Get("output") != "" {
 				continue
 			}
 			if f.Tag.Get("lines") != "" {
@@ -75,3 +76,14 @@ func Join(group, name string) string {
 	}
 	return group + "." + name
 }
+
+// OneLine returns an error whose text is one line: some drivers write a list.
+func OneLine(err error) error { return oneLine{err} }
+
+type oneLine struct{ error }
+
+// Error implements error.
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+
+// Unwrap returns the cause.
+func (e oneLine) Unwrap() error { return e.error }

@@ -73,8 +73,11 @@ func (r Resender) Prepare(ctx context.Context, q lookup.Query, command string) (
 		before, _, err := r.begun(ctx, is.Message.Key)
 		is.Sent = before.State == record.DeliveryDelivered && before.By(command)
 		if err != nil || is.Sent || before.State != record.DeliveryDelivered {
-			if before.State == record.DeliveryPending {
+			switch before.State {
+			case record.DeliveryPending:
 				is.Open, is.Message.Recipients = before.CreatedAt, before.Recipients // the mail may be there already
+			case record.DeliveryWaiting:
+				is.Message.Recipients = before.Recipients
 			}
 			return is, err
 		}

@@ -34,7 +34,7 @@ func (s *Service) answer(ctx context.Context, claim *eventstore.Claim, q lookup.
 	answers, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := s.guarded(q.ID, func() error { return s.write(ctx, w, io.TeeReader(list, sum), &a) })
+		err := s.guarded(q.ID, func() error { return s.write(ctx, w, q.Request, io.TeeReader(list, sum), &a) })
 		_ = w.CloseWithError(err)
 		ended <- err
 	}()
@@ -57,10 +57,13 @@ func (s *Service) answer(ctx context.Context, claim *eventstore.Claim, q lookup.
 	return a, nil
 }
 
-// write writes the answers to a list, one a line, and counts the lines by their outcome.
-func (s *Service) write(ctx context.Context, to io.Writer, list io.Reader, a *asked.Answer) error {
+// write writes the answers to the list of a request, one a line, and counts the lines by
+// their outcome.
+func (s *Service) write(ctx context.Context, to io.Writer, of asked.Request, list io.Reader, a *asked.Answer) error {
+	from := s.Sources
+	from.Sees = lookup.SeesOf(of)
 	lines, line := json.NewEncoder(to), 0
-	for one, err := range s.Sources.Each(ctx, lookup.Lines(list)) {
+	for one, err := range from.Each(ctx, lookup.Lines(list)) {
 		if err == nil {
 			err = lines.Encode(one)
 		}

@@ -80,7 +80,7 @@ func (m Mailing) letter(ctx context.Context, q lookup.Query) (delivery.Mail, err
 	letter.Text = fmt.Sprintf("Your query %s about %s was answered.\n%d lines = %d found + %d not found + %d wrong\n\n", q.ID, list,
 		q.Request.Lines, q.Answer.Found, q.Answer.NotFound, q.Answer.Wrong)
 	format := cmp.Or(q.Request.Format, asked.FormatText)
-	report := bounded{most: notify.MaxAttachment}
+	report := bounded{most: notify.MaxAttachments}
 	switch err := m.Report(ctx, &report, q); {
 	case errors.Is(err, errTooLarge):
 		letter.Text += fmt.Sprintf("Its report is too large for a mail. This command shows it:\n  accession query report %s --format %s\n", q.ID, format)
@@ -89,7 +89,7 @@ func (m Mailing) letter(ctx context.Context, q lookup.Query) (delivery.Mail, err
 	default:
 		name := string(q.ID) + "." + map[bool]string{true: "txt", false: format}[format == asked.FormatText]
 		letter.Text += "Its report is attached as " + name + ".\n"
-		letter.File = &notify.File{Name: name, Type: mediaTypes[format], Data: report.Bytes()}
+		letter.Files = []notify.File{{Name: name, Type: mediaTypes[format], Data: report.Bytes()}}
 	}
 	return letter, nil
 }

@@ -25,24 +25,24 @@ func TestLetters(t *testing.T) {
 		says     string
 	}{
 		{0, true, "attached as qid0000000003.csv"},
-		{notify.MaxAttachment, true, "attached as qid0000000003.csv"},
-		{notify.MaxAttachment + 1, false, "accession query report qid0000000003 --format csv"},
+		{notify.MaxAttachments, true, "attached as qid0000000003.csv"},
+		{notify.MaxAttachments + 1, false, "accession query report qid0000000003 --format csv"},
 	} {
 		m := Mailing{From: "accession@example.org", Report: func(_ context.Context, to io.Writer, _ lookup.Query) error {
 			_, err := io.Copy(to, bytes.NewReader(make([]byte, c.size)))
 			return err
 		}}
 		letter, err := m.letter(t.Context(), answered)
-		if err != nil || (letter.File != nil) != c.attached || !strings.Contains(letter.Text, c.says) || !strings.Contains(letter.Text, "3 lines = 2 found + 0 not found + 1 wrong") {
+		if err != nil || (len(letter.Files) > 0) != c.attached || !strings.Contains(letter.Text, c.says) || !strings.Contains(letter.Text, "3 lines = 2 found + 0 not found + 1 wrong") {
 			t.Errorf("%d bytes: %q, %v", c.size, letter.Text, err)
 		}
-		if c.attached && (len(letter.File.Data) != c.size || letter.File.Type != "text/csv") {
-			t.Errorf("attached are %d bytes of %d, %s", len(letter.File.Data), c.size, letter.File.Type)
+		if c.attached && (len(letter.Files[0].Data) != c.size || letter.Files[0].Type != "text/csv") {
+			t.Errorf("attached are %d bytes of %d, %s", len(letter.Files[0].Data), c.size, letter.Files[0].Type)
 		}
 	}
 	failed := lookup.Query{ID: id, Reason: &domain.Reason{Class: domain.ClassSystem, Code: domain.CodeDigestMismatch, Message: "the list is lost"}}
 	letter, err := Mailing{}.letter(t.Context(), failed)
-	if err != nil || letter.File != nil || !strings.Contains(letter.Subject, "could not be answered") || !strings.Contains(letter.Text, "the list is lost") {
+	if err != nil || letter.Files != nil || !strings.Contains(letter.Subject, "could not be answered") || !strings.Contains(letter.Text, "the list is lost") {
 		t.Errorf("%+v, %v", letter, err)
 	}
 }

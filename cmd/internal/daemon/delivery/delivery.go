@@ -26,14 +26,20 @@ type Mailer interface {
 	Send(ctx context.Context, m Mail) error
 }
 
-// Mail is one mail in plain text.
+// Mail is one mail.
 type Mail struct {
 	Key           string // stable over attempts
 	From          string
 	To            []string
 	Subject, Text string
-	File          *notify.File // attached, nil = none
-	Date          time.Time    // when it was first to be sent, the same on every attempt
+	HTML          string        // the same as a page, "" = plain text is all
+	Files         []notify.File // attached
+	Date          time.Time     // when it was first to be sent, the same on every attempt
+}
+
+// Message returns the mail as it is written.
+func (m Mail) Message() notify.Message {
+	return notify.Message{Key: m.Key, From: m.From, To: m.To, Subject: m.Subject, Text: m.Text, HTML: m.HTML, Files: m.Files, Date: m.Date}
 }
 
 // The subjects of mails, in deliveries and events.

@@ -45,7 +45,9 @@ type Resend struct {
 	// mail is delivered: there is nothing to send.
 	Tried, Sent bool
 
-	from, subject, text string
+	from    string
+	profile profile.Profile
+	body    report.Body
 }
 
 // Prepare finds the report and its recipients, and changes nothing. Until a mail is
@@ -74,7 +76,7 @@ func (a Resender) Prepare(ctx context.Context, b domain.Batch, command string) (
 	if err != nil {
 		return Resend{}, fmt.Errorf("read the kept report: %w", err)
 	}
-	r := Resend{Made: body.Made, from: p.Notify.From, subject: report.Subject(body) + " (sent again)", text: report.Text(p, body),
+	r := Resend{Made: body.Made, from: p.Notify.From, profile: p, body: body,
 		Message: record.Message{Channel: record.ChannelMail, About: Report, Batch: b.ID, Recipients: p.Notify.To, Command: command}}
 	if body.Kind == "update-report" {
 		r.Message.About = Update
@@ -96,8 +98,12 @@ func (a Resender) Prepare(ctx context.Context, b domain.Batch, command string) (
 		}
 	}
 	for _, d := range before {
-		if d.Key == r.Message.Key && d.State == record.DeliveryPending {
-			r.Open, r.Message.Recipients = d.CreatedAt, d.Recipients // the mail may be there already
+		if d.Key != r.Message.Key || d.State != record.DeliveryPending && d.State != record.DeliveryWaiting {
+			continue
+		}
+		r.Message.Recipients = d.Recipients // the mail may be there already
+		if d.State == record.DeliveryPending {
+			r.Open = d.CreatedAt
 		}
 	}
 	return r, nil
@@ -111,8 +117,12 @@ func resendPrefix(id domain.BatchID) string { return string(id) + "/again/" }
 // its result could not be kept.
 func (a Resender) Send(ctx context.Context, r Resend, why *domain.Reason, tell func(context.Context, domain.NoteDelivery) error) (failure, err error) {
 	send := func(d record.Delivery) error {
-		text := fmt.Sprintf("Sent again on %s. This report was made on %s.\n\n%s", d.CreatedAt.UTC().Format(time.RFC1123), r.Made.UTC().Format(time.RFC1123), r.text)
-		return a.Mail.Send(ctx, Mail{Key: r.Message.Key, From: r.from, To: r.Message.Recipients, Subject: r.subject, Text: text, Date: d.CreatedAt.Time})
+		letter, err := report.LetterOf(r.profile, r.body, fmt.Sprintf("Sent again on %s. This report was made on %s.", d.CreatedAt.UTC().Format(time.RFC1123), r.Made.UTC().Format(time.RFC1123)))
+		if err != nil {
+			return err
+		}
+		letter.Subject += " (sent again)"
+		return a.Mail.Send(ctx, mailOf(letter, r.Message.Key, r.from, r.Message.Recipients, d))
 	}
 	sent, err := Make(ctx, a.Records, "again/send", r.Message, send, func(failure error) error {
 		note := NoteOf(r.Message, failure)

@@ -16,9 +16,11 @@ type Pauses struct {
 // MaxOurs bounds the pauses while our own side is the cause.
 const MaxOurs = time.Minute
 
-// Ours returns the pause before the attempt after n failures on our side.
-func (p Pauses) Ours(n int) time.Duration {
-	return domain.Limits{Delay: p.First, MaxDelay: max(MaxOurs, p.First)}.Wait(max(n, 1))
+// Ours returns the pause before the attempt after n failures on our side, or at a service of
+// ours, which may have asked for a time.
+func (p Pauses) Ours(n int, asked time.Duration) time.Duration {
+	d := domain.Limits{Delay: p.First, MaxDelay: max(MaxOurs, p.First)}.Wait(max(n, 1))
+	return max(d, min(asked, max(p.Longest, p.First)))
 }
 
 // Least returns the shortest pause before the attempt after n failures at a depositor's

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/mint"
+	"github.com/accession-ingest/accession/cmd/internal/mint/service"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -29,8 +33,18 @@ type Task struct {
 	Records Records
 	Profile profile.Profile
 	Job     domain.Job
+	// Citation is in the job's container, nil = it has none. It completes what the deposit says.
+	Citation *container.ERC
+	// If the profile names a service that makes identifiers known, the Client of the profile asks
+	// it, by the Account of the profile, for jobs of this Installation.
+	Client       func(profile.Profile) (*fetch.Client, error)
+	Account      service.Credentials
+	Installation string
+	Clock        func() time.Time
 	// Keep writes the identifiers to the job.
 	Keep func(ctx context.Context, cmd domain.IdentifyJob) error
+
+	kept domain.Identifiers // by the job, before it is identified
 }
 
 // maxKeys is how many local ids of a job name its object for the order of its jobs: each
@@ -40,8 +54,8 @@ const maxKeys = 100
 // Keys returns the keys of the object that the identifiers name, each once. What is not
 // an identifier names none.
 func Keys(p profile.Profile, ids domain.Identifiers) (keys []domain.ObjectKey) {
-	if ark, err := mint.Parse(ids.Primary); err == nil {
-		keys = append(keys, domain.KeyOfPrimary(p.Collection, ark.String()))
+	if id, err := mint.Parse(ids.Primary); err == nil {
+		keys = append(keys, domain.KeyOfPrimary(p.Collection, id.String()))
 	}
 	for _, id := range ids.LocalID[:min(len(ids.LocalID), maxKeys)] {
 		if key := domain.KeyOfLocalID(p.Owner, p.Collection, id); !slices.Contains(keys, key) {
@@ -53,12 +67,17 @@ func Keys(p profile.Profile, ids domain.Identifiers) (keys []domain.ObjectKey) {
 
 // Identify settles the identifier of the job's object: the depositor's, the one that
 // its local ids lead to, or a new one, which is reserved under the job's id before
-// anything else. It is written to the job at once, so that a repeated step does not
-// mint another one. A worker that died in between has left the job's own name bound to
-// its local ids or written to the job: it is a minted one all the same.
-func (t *Task) Identify(ctx context.Context) error {
+// anything else; then a service is given it, if the profile has one. It is written to the
+// job at once, so that a repeated step does not mint another one. A worker that died in
+// between has left the job's own name bound to its local ids or written to the job: it is
+// a minted one all the same.
+func (t *Task) Identify(ctx context.Context) (err error) {
+	t.kept = t.Job.Identifiers
+	if t.Job, err = Cited(t.Job, t.Citation); err != nil {
+		return err
+	}
 	ids, p := t.Job.Identifiers, t.Profile
-	minter := mint.Minter{NAAN: p.Identifier.NAAN, Shoulder: p.Identifier.Shoulder}
+	minter := mint.Minter{Scheme: p.Identifier.Scheme, Authority: p.Identifier.Authority(), Shoulder: p.Identifier.Shoulder}
 	own, err := minter.Derive(string(t.Job.ID))
 	if err != nil {
 		return err
@@ -71,7 +90,7 @@ func (t *Task) Identify(ctx context.Context) error {
 		if err := t.settle(ctx, given, false); err != nil || given != own {
 			return err
 		}
-		return t.keepMinted(ctx, own)
+		return t.keepMinted(ctx, minter, own)
 	}
 	known, err := t.Records.LookupLocalID(ctx, scope(p), ids.LocalID)
 	if err != nil {
@@ -90,7 +109,38 @@ func (t *Task) Identify(ctx context.Context) error {
 	if err := t.use(ctx, record.Use{Primary: reserved.Name, Fresh: true, Minted: true}); err != nil {
 		return err
 	}
+	if err := t.register(ctx, minter, reserved); err != nil {
+		return err
+	}
 	return t.settle(ctx, reserved.Name, true)
+}
+
+// register makes a reserved name known by the service of the profile, and keeps that it exists:
+// before local ids lead to it, for they must not lead to a name that the service refuses. It is
+// given the same name whenever it is asked, and knows for which job the name was made.
+func (t *Task) register(ctx context.Context, minter mint.Minter, reserved record.Identifier) error {
+	id := t.Profile.Identifier
+	if id.Minter == "" || reserved.Done {
+		return nil
+	}
+	name, err := mint.Parse(reserved.Name)
+	if err != nil {
+		return err
+	}
+	if !minter.Owns(name) {
+		return reason.System(mint.CodeMinterInvalid, "the name %s was reserved for the job under an earlier profile, and is none that its minter makes: submit the object again", reserved.Name)
+	}
+	r := service.Request{Identifier: reserved.Name, For: t.Installation + "/" + string(t.Job.ID), Target: id.TargetOf(reserved.Name),
+		Who: t.Job.Metadata.ErcWho, What: t.Job.Metadata.ErcWhat, When: t.Job.Metadata.ErcWhen, Publisher: t.Profile.Owner, Year: t.Clock().UTC().Year()}
+	client, err := t.Client(t.Profile)
+	if err != nil {
+		return err
+	}
+	at := service.Service{Kind: id.Minter, URL: id.URL, Credentials: t.Account}
+	if err := crash.Around("daemon/processing/register", func() error { return at.Make(ctx, client, r) }); err != nil {
+		return err
+	}
+	return t.Records.ConfirmIdentifier(ctx, t.Job.ID, reserved.Name)
 }
 
 // reserve reserves the job's own name for it.
@@ -104,8 +154,12 @@ func (t *Task) reserve(ctx context.Context, own string) (reserved record.Identif
 
 // keepMinted keeps that the job's own name exists, which an earlier try wrote to the job. It
 // was reserved then, but an older copy of the records may be in use since.
-func (t *Task) keepMinted(ctx context.Context, own string) error {
-	if _, err := t.reserve(ctx, own); err != nil {
+func (t *Task) keepMinted(ctx context.Context, minter mint.Minter, own string) error {
+	reserved, err := t.reserve(ctx, own)
+	if err != nil {
+		return err
+	}
+	if err := t.register(ctx, minter, reserved); err != nil {
 		return err
 	}
 	return t.Records.ConfirmIdentifier(ctx, t.Job.ID, own)
@@ -115,12 +169,12 @@ func (t *Task) keepMinted(ctx context.Context, own string) error {
 // may use it: for an object of the collection, or a new one with a name of the profile's
 // authority that no job can get. own is the name that this job would be given.
 func (t *Task) given(ctx context.Context, minter mint.Minter, own string) (string, error) {
-	ark, err := mint.Parse(t.Job.Identifiers.Primary)
+	id, err := mint.Parse(t.Job.Identifiers.Primary)
 	if err != nil {
 		return "", err
 	}
-	name, mintable := ark.String(), minter.Mintable(ark)
-	err = t.use(ctx, record.Use{Primary: name, Fresh: name == own || minter.Owns(ark) && !mintable})
+	name, mintable := id.String(), minter.Mintable(id)
+	err = t.use(ctx, record.Use{Primary: name, Fresh: name == own || minter.Owns(id) && !mintable})
 	var missing *record.Error
 	if !errors.As(err, &missing) || missing.Code != record.CodeNotFound {
 		return name, err
@@ -129,8 +183,8 @@ func (t *Task) given(ctx context.Context, minter mint.Minter, own string) (strin
 		return "", reason.Content(reason.CodeIdentifierReserved, "collection %s has no object %s, and names of this form are given by Accession alone: "+
 			"leave the identifier out for a new object, or correct it", t.Profile.Collection, name)
 	}
-	return "", reason.Content(record.CodeIdentifierForeign, "collection %s has no object %s, and new ones are named ark:/%s/%s…: correct the identifier, or the profile",
-		t.Profile.Collection, name, minter.NAAN, minter.Shoulder)
+	return "", reason.Content(record.CodeIdentifierForeign, "collection %s has no object %s, and new ones are named %s…: correct the identifier, or the profile",
+		t.Profile.Collection, name, mint.ID{Scheme: minter.Scheme, Authority: minter.Authority, Name: minter.Shoulder})
 }
 
 // use keeps that the job is about to use an identifier for an object of its collection.
@@ -166,7 +220,7 @@ func (t *Task) settle(ctx context.Context, primary string, minted bool) error {
 		}
 	}
 	minted = minted && bound == primary
-	if ids.Primary != bound {
+	if t.kept.Primary != bound || len(t.kept.LocalID) != len(ids.LocalID) {
 		ids.Primary = bound
 		ids.ObjectKeys = Keys(t.Profile, ids)
 		err := crash.Around("daemon/processing/identify", func() error { return t.Keep(ctx, domain.IdentifyJob{Identifiers: ids, Minted: minted}) })

@@ -10,6 +10,9 @@
 // may yet make one of the object: a job of a deposit that names its object waits for it
 // too, for a bounded time. It waits only for batches that the deposit queue handed out
 // before its own.
+//
+// A job may also wait for an entry of the compute queue, which an own step of it has
+// requested.
 package order
 
 import (
@@ -23,6 +26,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -36,17 +40,22 @@ type Live interface {
 	Job(ctx context.Context, id domain.JobID) (eventstore.Loaded[domain.Job], error)
 }
 
-// Before is what a job waits for: another job of its object, or a batch that may make one.
-// The zero value is nothing.
+// Before is what a job waits for: another job of its object, a batch that may make one, or
+// an entry. The zero value is nothing.
 type Before struct {
 	Job   domain.JobID
 	Batch domain.BatchID
+	Entry compute.ID
+	Step  string // that has requested the entry
 }
 
-func (b Before) id() string { return cmp.Or(string(b.Job), string(b.Batch)) }
+func (b Before) id() string { return cmp.Or(string(b.Job), string(b.Batch), string(b.Entry)) }
 
-// Reason says that a job waits for another one, or for a batch.
+// Reason says that a job waits for another one, for a batch, or for an entry.
 func (b Before) Reason() domain.Reason {
+	if b.Entry != "" {
+		return domain.Reason{Code: compute.CodeCompute, Message: fmt.Sprintf("it waits for %s, the step %s of its profile: a worker of the compute queue makes it", b.Entry, b.Step)}
+	}
 	r := domain.Reason{Code: domain.CodeObjectLocked,
 		Message: fmt.Sprintf("it waits for %s, the job before it of the same object: versions follow the order of the deposits", b.Job)}
 	if b.Batch != "" {
@@ -215,6 +224,10 @@ func (o *Jobs) stands(ctx context.Context, id domain.JobID, j domain.Job) (bool,
 	return stands, err
 }
 
+// WaitFor lets a job wait for an entry. The caller reads the entry after it: an end that
+// the log has told before is not told again.
+func (o *Jobs) WaitFor(j domain.JobID, id compute.ID) { o.wait(j, string(id)) }
+
 func (o *Jobs) wait(j domain.JobID, id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,9 +246,13 @@ func (o *Jobs) Waits(j domain.JobID, before Before) bool {
 }
 
 // Notice takes an event that was read from the log, and returns the jobs that waited for
-// its job or batch and need not wait any more.
+// its job, batch or entry and need not wait any more.
 func (o *Jobs) Notice(e domain.Recorded) []domain.JobID {
-	if m, ok := domain.MoveOfJob(e.Data); ok && m.To.Sub() == domain.SubProcessing {
+	if m, ok := e.Data.(*domain.EntryMove); ok {
+		if !m.To.Ended() {
+			return nil
+		}
+	} else if m, ok := domain.MoveOfJob(e.Data); ok && m.To.Sub() == domain.SubProcessing {
 		return nil
 	} else if b, is := domain.MoveOfBatch(e.Data); !ok && (!is || b.To == domain.BatchPending) {
 		return nil

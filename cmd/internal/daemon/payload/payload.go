@@ -55,6 +55,27 @@ type File struct {
 // Host returns the host and port that the file is requested from, "" = the object store.
 func (f File) Host() string { return fetch.Host(f.URL) }
 
+// Spec describes a file of a job, as it is discovered. The job and its name identify it.
+func (f File) Spec(j domain.Job, p profile.Profile) domain.FileSpec {
+	spec := domain.FileSpec{Collection: p.Collection, Profile: p.Name, Host: fetch.Host(f.URL),
+		Source: string(j.ID), Path: f.Name, BatchID: j.Configuration.BatchID, JobID: j.ID,
+		URL: fetch.Redact(f.URL), Size: max(f.Size, 0), Modified: f.Modified, DigestAlgorithm: string(f.Algorithm), DigestValue: f.Digest}
+	if len(spec.URL) > domain.MaxFileText {
+		spec.URL = "" // the manifest has it
+	}
+	return spec
+}
+
+// Fetched reports whether the log says in this state that a file is there.
+func Fetched(s domain.FileState) bool {
+	switch s {
+	case domain.FileNone, domain.FileDiscovered, domain.FileDownloading, domain.FileDownloadingFailed, domain.FileIgnore:
+		return false
+	default:
+		return true
+	}
+}
+
 // Hosts returns the host of each file.
 func Hosts(files []File) []string {
 	hosts := make([]string, len(files))

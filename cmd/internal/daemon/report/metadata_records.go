@@ -94,17 +94,18 @@ func (r *MetadataRecords) read(list io.Reader) error {
 func (r *MetadataRecords) write(b *strings.Builder) {
 	all := r.Success + r.Warning + r.Failure
 	fmt.Fprintf(b, "\nRecords: %d = %d Success + %d Warning + %d Failure\n", all, r.Success, r.Warning, r.Failure)
-	for i, record := range r.Worst {
+	shownOnes := 0
+	for _, record := range r.Worst {
 		if b.Len() > maxMailBytes {
-			r.Worst = r.Worst[:i]
 			break
 		}
+		shownOnes++
 		fmt.Fprintf(b, "  %s  line %d  %s\n", record.Outcome, record.Line, shown.Line(strings.Join(strings.Fields(record.Identifier+"  "+record.Title), " ")))
 		for _, m := range record.Messages {
 			fmt.Fprintf(b, "    %s\n", shown.Line(m))
 		}
 	}
-	if more := all - len(r.Worst); more > 0 {
+	if more := all - shownOnes; more > 0 {
 		fmt.Fprintf(b, "  and %d more: see the whole report\n", more)
 	}
 }

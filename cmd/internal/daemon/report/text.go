@@ -44,30 +44,12 @@ func Text(p profile.Profile, r Body) string {
 	if r.MetadataRecords != nil {
 		r.MetadataRecords.write(&b)
 	}
-	failed := "Failed"
-	if r.Kind == "update-report" {
-		failed = "Unresolved"
-	}
-	for _, section := range []struct {
-		title    string
-		jobs     []Job
-		includes func(Job) bool
-	}{
-		{"Not accounted for", r.Unexplained, func(Job) bool { return true }},
-		{failed, r.Jobs, func(j Job) bool { return j.State == domain.JobFailed }},
-		{"Deleted", r.Jobs, func(j Job) bool { return j.State == domain.JobDeleted }},
-		{"Completed since the report before", r.Jobs, func(j Job) bool { return j.New }},
-		{"Completed", r.Jobs, func(j Job) bool { return j.State == domain.JobCompleted && !j.New }},
-	} {
-		n := 0
-		for _, j := range section.jobs {
-			if !section.includes(j) {
-				continue
+	for _, s := range sections(r) {
+		for i, j := range s.jobs {
+			if i == 0 {
+				fmt.Fprintf(&b, "\n%s\n", s.title)
 			}
-			if n++; n == 1 {
-				fmt.Fprintf(&b, "\n%s\n", section.title)
-			}
-			if n > maxMailJobs || b.Len() > maxMailBytes {
+			if i == maxMailJobs || b.Len() > maxMailBytes {
 				b.WriteString("  and more: see the whole report\n")
 				break
 			}
@@ -75,6 +57,36 @@ func Text(p profile.Profile, r Body) string {
 		}
 	}
 	return b.String()
+}
+
+// section is a part of the jobs of a report.
+type section struct {
+	title string
+	jobs  []Job
+}
+
+// sections returns the jobs of a report, those first that must be looked at.
+func sections(r Body) []section {
+	failed := "Failed"
+	if r.Kind == "update-report" {
+		failed = "Unresolved"
+	}
+	those := func(title string, includes func(Job) bool) section {
+		s := section{title: title}
+		for _, j := range r.Jobs {
+			if includes(j) {
+				s.jobs = append(s.jobs, j)
+			}
+		}
+		return s
+	}
+	return []section{
+		{"Not accounted for", r.Unexplained},
+		those(failed, func(j Job) bool { return j.State == domain.JobFailed }),
+		those("Deleted", func(j Job) bool { return j.State == domain.JobDeleted }),
+		those("Completed since the report before", func(j Job) bool { return j.New }),
+		those("Completed", func(j Job) bool { return j.State == domain.JobCompleted && !j.New }),
+	}
 }
 
 // write adds the job's lines to a mail.

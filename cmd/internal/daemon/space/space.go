@@ -4,6 +4,7 @@ package space
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -169,6 +170,16 @@ type Answer struct {
 	Free int64             // in the working directory
 	Left int64             // of it to promise
 	Term *eventstore.Token // nil = this process does not keep the account
+}
+
+// Short returns why a job that needs so many bytes waits, 0 = it is not known how many.
+func (a Answer) Short(need, reserve int64) domain.Reason {
+	msg := fmt.Sprintf("the job needs %d bytes of working space; %d are free, of which %d stay in reserve and %d can be promised",
+		need, a.Free, reserve, max(a.Left, 0))
+	if need == 0 {
+		msg = fmt.Sprintf("the job's size is unknown and only %d bytes of working space are free: it waits until there are %d", a.Free, reserve)
+	}
+	return domain.Reason{Code: domain.CodeSpaceShort, Message: msg}
 }
 
 // Ask promises the job the bytes it needs if they fit beside what others were

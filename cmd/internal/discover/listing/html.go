@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,9 +96,16 @@ func (p *page) start(t html.Token) error {
 		if at, err := time.Parse(time.RFC3339, strings.TrimSpace(attribute(t, "datetime"))); err == nil && p.entry != nil {
 			p.entry.Modified = at.UTC()
 		}
+	case atom.Link:
+		if next(t) {
+			return fmt.Errorf("%w: it names a next one", ErrPages)
+		}
 	case atom.A:
 		p.row()
 		p.inLink = true
+		if next(t) {
+			return fmt.Errorf("%w: it names a next one", ErrPages)
+		}
 		if link := attribute(t, "href"); link != "" {
 			e, err := p.add(p.base, link, Entry{Size: -1})
 			p.entry = e
@@ -105,6 +113,11 @@ func (p *page) start(t html.Token) error {
 		}
 	}
 	return nil
+}
+
+// next reports whether a link says that it leads to the next page.
+func next(t html.Token) bool {
+	return slices.Contains(strings.Fields(strings.ToLower(attribute(t, "rel"))), "next")
 }
 
 func (p *page) close(a atom.Atom) {

@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"mime"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -24,6 +26,7 @@ var (
 	ErrNoListing = errors.New("this is no listing of a directory")
 	ErrCutOff    = errors.New("the listing stops before its end")
 	ErrTooMany   = errors.New("the listing has too many rows")
+	ErrPages     = errors.New("the listing has several pages, of which this is one")
 )
 
 // Entry is a file or directory of a listing.
@@ -91,6 +94,29 @@ func Parse(body io.Reader, contentType string, directory *url.URL, most int) (*L
 	return l, nil
 }
 
+// Of returns the listing of a directory whose entries a store names one by one: their URLs are
+// made of their names. most is as that of [Parse]. An error of entries is returned as it is.
+func Of(entries iter.Seq2[Entry, error], directory *url.URL, most int) (*Listing, error) {
+	above, err := segments(strings.TrimSuffix(directory.EscapedPath(), "/"))
+	if err != nil {
+		return nil, err
+	}
+	l := &Listing{directory: directory, above: above, names: map[string]bool{}, most: most}
+	for e, err := range entries {
+		if err != nil {
+			return nil, err
+		}
+		if why := unusable(e.Name); why != "" && len(l.names)+l.NLeftOut < most {
+			l.leave(e.Name, why)
+			continue
+		}
+		if _, err := l.add(directory, "./"+url.PathEscape(e.Name), e); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
 // add adds what a link leads to, unless it leads elsewhere. The second result is nil when it
 // is no entry.
 func (l *Listing) add(base *url.URL, link string, e Entry) (*Entry, error) {
@@ -117,6 +143,8 @@ func (l *Listing) add(base *url.URL, link string, e Entry) (*Entry, error) {
 	case err != nil:
 		l.leave(link, err.Error())
 		return nil, nil
+	case len(named) == len(l.above) && under(named, l.above) && anotherPage(to.RawQuery):
+		return nil, fmt.Errorf("%w: it has a link to ?%.100s", ErrPages, to.RawQuery)
 	case len(named) <= len(l.above) && under(named, l.above): // itself, with another order, or above it
 		return nil, nil
 	case len(named) != len(l.above)+1 || !under(l.above, named):
@@ -142,6 +170,25 @@ func (l *Listing) add(base *url.URL, link string, e Entry) (*Entry, error) {
 	e.URL = to.String()
 	l.Entries = append(l.Entries, e)
 	return &l.Entries[len(l.Entries)-1], nil
+}
+
+// orders are the parameters with which Apache and Caddy list a directory in another order or
+// look, and pagings those that say where a page begins, besides all that are numbers.
+var (
+	orders  = regexp.MustCompile(`^(?i:c|o|f|v|p|n|d|m|s|sort|order|layout)$`)
+	pagings = regexp.MustCompile(`^(?i:page|next|start|from|after|offset|skip|marker|cursor|token|continuation-token)$`)
+	number  = regexp.MustCompile(`^[0-9]+$`)
+)
+
+// anotherPage reports whether a query of the directory's own address asks for more of it.
+func anotherPage(query string) bool {
+	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, value, _ := strings.Cut(part, "=")
+		if !orders.MatchString(name) && (pagings.MatchString(name) || number.MatchString(value) || number.MatchString(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *Listing) leave(link, why string) {

@@ -217,13 +217,13 @@ func (x *Rings) Grab(ctx context.Context, name, processor string, write func(eve
 		}
 		err = x.grab(ctx, q, processor, holds, write)
 		switch {
-		case err == nil, ctx.Err() != nil, errors.Is(err, eventstore.ErrFenced), errors.Is(err, eventstore.ErrUnknown), errors.Is(err, eventstore.ErrFull):
-			return err
 		case errors.Is(err, errNone):
 			if err := x.wait(ctx, changed, set); err != nil {
 				return err
 			}
 			refused = -1
+		case err == nil, ctx.Err() != nil, errors.Is(err, eventstore.ErrFenced), errors.Is(err, eventstore.ErrUnknown), errors.Is(err, eventstore.ErrFull):
+			return err
 		case errors.Is(err, eventstore.ErrBroken), errors.Is(err, eventstore.ErrLocked):
 			x.log.Error("the first waiting batch of a user cannot be grabbed; the user is passed over for a while: run `accession verify` for details", "queue", name, "error", err)
 		case !errors.Is(err, eventstore.ErrConflict):

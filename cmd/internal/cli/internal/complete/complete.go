@@ -87,6 +87,8 @@ func flagsOf(c *cobra.Command) map[string]offer {
 		all["state"] = texts(slot.States)
 	case "compute":
 		all["state"] = texts([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})
+	case "discover":
+		all["state"] = texts([]string{"polled", "paused"})
 	case "drop":
 		all["state"] = texts([]string{drops.Waiting, drops.Refused})
 	case "bulk":
@@ -141,14 +143,14 @@ func items[T any](name string, in any, id func(T) string) offer {
 
 var (
 	first       = operation.Page{Limit: most}
-	profiles    = items("profile.ls", &operation.None{}, func(p operation.ProfileItem) string { return p.Name })
-	collections = items("profile.ls", &operation.None{}, func(p operation.ProfileItem) string { return p.Collection })
+	profiles    = items("profile.ls", &operation.ProfileList{}, func(p operation.ProfileItem) string { return p.Name })
+	collections = items("profile.ls", &operation.ProfileList{}, func(p operation.ProfileItem) string { return p.Collection })
 	batches     = items("batch.ls", &operation.BatchList{Page: first}, func(b app.BatchSummary) string { return b.ID })
 	jobs        = items("job.ls", &operation.JobList{Page: first}, func(j app.JobRow) string { return j.ID })
 	files       = items("file.ls", &operation.FileList{Page: first}, func(f app.FileRow) string { return f.ID })
 	asks        = items("query.ls", &operation.QueryList{Page: first}, func(q queries.Query) string { return string(q.ID) })
 	stored      = items("object.ls", &operation.ObjectList{Page: first}, func(o objects.Object) string { return o.ID })
-	datasets    = items("dataset.ls", &operation.None{}, func(d directories.Dataset) string { return d.Name })
+	datasets    = items("dataset.ls", &operation.InCollection{}, func(d directories.Dataset) string { return d.Name })
 	discoveries = items("discover.ls", &operation.DiscoveryLs{}, func(d directories.Discovery) string { return d.Name })
 	work        = items("compute.ls", &operation.EntryList{Page: first}, func(w entries.Work) string { return string(w.ID) })
 	deposits    = items("drop.ls", &operation.DropList{Page: first}, func(s drops.Shown) string { return s.ID })

@@ -24,6 +24,9 @@ import (
 
 // Env is what the commands have of the program.
 type Env struct {
+	Out io.Writer
+	// Screen says that Out is a terminal.
+	Screen bool
 	// Over returns the work of a command that calls the use cases wherever they are.
 	Over func(do func(ctx context.Context, d door.Door, args []string) error) func(c *cobra.Command, args []string) error
 	// Show writes an answer as JSON, or with write.
@@ -42,7 +45,7 @@ func Command(e Env) *cobra.Command {
 first, then the older. One piece of work is an entry. It is about a dataset, or a group
 of it, and what is requested twice under one key is one entry.`,
 		Example: "  accession compute submit --dataset tides --group 2026-03 --input https://data.example.org/a.nc --wait",
-	}, e.submit(), e.ls(), e.show(), e.retry(), e.worker())
+	}, e.submit(), e.ls(), e.show(), e.output(), e.retry(), e.workers(), e.worker())
 }
 
 func (e Env) submit() *cobra.Command {
@@ -103,7 +106,7 @@ func (e Env) show() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "show ENTRY",
 		Short:   "Show work, with its result",
-		Long:    "Show where an entry stands, and its result: what the worker's command wrote.",
+		Long:    "Show where an entry stands, and its result: what the worker's command wrote, and the\nfiles that it left beside it.",
 		Example: "  accession compute show eid0000000001\n  accession compute show eid0000000001 -o json | jq .result.value",
 		Args:    entryID,
 	}
@@ -132,6 +135,11 @@ func (e Env) ls() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().StringVar(&in.Dataset, "dataset", "", "only about this `DATASET`")
+	flags.InCollection(c, &in.Profile, &in.Collection, "work")
+	c.Flags().StringVar(&in.Submitter, "submitter", "", "only those requested by this `NAME`")
+	c.Flags().StringVar(&in.Code, "code", "", "only those that failed or wait again for a reason with this `CODE`")
+	c.Flags().StringVar(&in.Host, "host", "", "only those with an input of this `HOST`")
+	flags.Age(c, &in.Since, &in.OlderThan, "those", "requested")
 	states := []string{string(entry.Pending), string(entry.Staging), string(entry.Successful), string(entry.Failed), string(entry.Purged)}
 	flags.Parsed(c, &in.State, "state", "", "only those in this `STATE`: "+flags.Joined(states), flags.Optional(flags.Among(states...)))
 	flags.Cursor(c, &from)
@@ -206,6 +214,9 @@ func write(w io.Writer, x entries.Work) {
 		fmt.Fprintf(w, "result of %s, exit status %d, sha256 %s\n", render.Size(r.Size), r.ExitStatus, r.SHA256)
 		if lines := strings.TrimRight(r.LastLines, "\n"); lines != "" {
 			fmt.Fprintln(w, lines)
+		}
+		for _, o := range r.Outputs {
+			fmt.Fprintf(w, "output %s, %s, sha256 %s\n", o.Name, render.Size(o.Size), o.SHA256)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -54,8 +55,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	if err == nil && o.Keep {
 		d.say("Servers and service keep running: Ctrl-C stops them. Meanwhile, in another terminal:")
-		for _, command := range []string{"status", "batch ls", "queue board metadata"} {
-			d.say("%s --config %s %s", d.Called, relative(d.settings), command)
+		d.say("export ACCESSION_CONFIG='%s'", strings.ReplaceAll(d.settings, "'", `'\''`))
+		for _, command := range []string{"status", "batch ls", "queue board metadata", "submit --profile demo DIRECTORY"} {
+			d.say("%s %s", d.Called, command)
 		}
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/servers"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 )
 
@@ -45,7 +46,7 @@ func TestSettingsOfTheDemo(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "accession.yaml")
 	want := map[string]string{"instance": "demo", "postgres": "postgres://u:p%22%27w@127.0.0.1:5432/d?sslmode=disable", "data_dir": "/var/tmp/a \"b\": #c", "retry_delay": "200ms"}
-	if err := writeSettings(file, want); err != nil {
+	if err := servers.WriteSettings(file, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := config.Load(config.Sources{File: file})

@@ -63,7 +63,7 @@ func (dir instrument) writes(name string) error {
 const dataset = "night"
 
 // directory has an open directory polled: of three files two may be processed, and one waits
-// for its companion until that comes.
+// for its companion until that comes. A worker then processes them.
 func (d *demo) directory(ctx context.Context) error {
 	dir := instrument(filepath.Join(d.stack.Dir(), "instrument", "night"))
 	if err := os.MkdirAll(string(dir), 0o755); err != nil {
@@ -104,8 +104,10 @@ func (d *demo) directory(ctx context.Context) error {
 	if _, err := directories.RunDiscovery(ctx, d.app, dataset, why); err != nil {
 		return err
 	}
-	_, err = d.become(ctx, from+1, map[string]domain.FileState{"image-2.img": domain.FileReady, "image-2.txt": domain.FileReady})
-	return err
+	if from, err = d.become(ctx, from+1, map[string]domain.FileState{"image-2.img": domain.FileReady, "image-2.txt": domain.FileReady}); err != nil {
+		return err
+	}
+	return d.process(ctx, dir, at+"/", rules, from)
 }
 
 // become shows what becomes of files until each is in its state, and returns the last sequence.

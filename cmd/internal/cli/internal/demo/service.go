@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -23,9 +22,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/deploy/profiles"
 )
-
-// demoDir is where a demonstration keeps its data, unless one runs there.
-const demoDir = ".accession/demo"
 
 // demo is a demonstration: servers, service, samples and an operator, all in this
 // process.
@@ -89,12 +85,12 @@ func emptyDir(ctx context.Context, dir string) (string, error) {
 		}
 		return dir, err
 	}
-	dir = demoDir
+	dir = servers.DemoDir
 	for n := 2; ; n++ {
 		if err := stack.Remove(ctx, dir); !errors.Is(err, stack.ErrLocked) {
 			return dir, err
 		}
-		dir = fmt.Sprintf("%s-%d", demoDir, n)
+		dir = fmt.Sprintf("%s-%d", servers.DemoDir, n)
 	}
 }
 
@@ -115,23 +111,14 @@ func (d *demo) configure() (err error) {
 	settings := map[string]string{
 		"instance": "demo", "zookeeper": at.ZooKeeper, "nats": at.NATS, "postgres": at.Postgres, "data_dir": data,
 		"retry_delay": "200ms", "space_cycle": "500ms", "janitor_interval": "1s", "space_reserve": "64 MiB", "listen_ops": config.Off,
-		"listen_http": "127.0.0.1:0", "ready_interval": "200ms",
+		"listen_http": "127.0.0.1:0", "ready_interval": "200ms", "sweep_interval": "500ms",
 	}
-	d.settings = filepath.Join(d.stack.Dir(), "accession.yaml")
-	if err := writeSettings(d.settings, settings); err != nil {
+	d.settings = servers.SettingsFile(d.stack.Dir())
+	if err := servers.WriteSettings(d.settings, settings); err != nil {
 		return err
 	}
 	d.cfg, err = config.Load(config.Sources{Flags: settings})
 	return err
-}
-
-// writeSettings writes a file of settings, which holds passwords.
-func writeSettings(file string, settings map[string]string) error {
-	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		fmt.Fprintf(&b, "%s: %q\n", key, settings[key])
-	}
-	return os.WriteFile(file, []byte(b.String()), 0o600)
 }
 
 // startService runs all roles in this process; its log goes to a file.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,14 +92,15 @@ func (e Env) setDataset() *cobra.Command {
 }
 
 func (e Env) lsDatasets() *cobra.Command {
-	return &cobra.Command{
+	in := &operation.InCollection{}
+	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List datasets",
 		Long:    "List the datasets, as the tables have them.",
 		Example: "  accession dataset ls\n  accession dataset ls -o json | jq -r '.items[].name'",
 		Args:    cobra.NoArgs,
 		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
-			page, err := door.Carry[app.Page[directories.Dataset]](ctx, d, "dataset.ls", &operation.None{})
+			page, err := door.Carry[app.Page[directories.Dataset]](ctx, d, "dataset.ls", in)
 			if err != nil {
 				return err
 			}
@@ -109,6 +111,9 @@ func (e Env) lsDatasets() *cobra.Command {
 			})
 		}),
 	}
+	c.Flags().StringVar(&in.Profile, "profile", "", "only datasets of this `PROFILE`")
+	c.Flags().StringVar(&in.Collection, "collection", "", "only datasets of this `COLLECTION`")
+	return c
 }
 
 func (e Env) showDataset() *cobra.Command {
@@ -135,10 +140,22 @@ func (e Env) showDataset() *cobra.Command {
 					text, _ := json.Marshal(s.Rules) // plain values
 					fmt.Fprintf(w, "rules %s\n", export.Line(string(text)))
 				}
+				if s.Rules != nil && s.Rules.Slots != nil {
+					fmt.Fprintln(w, slotsOf(*s.Rules.Slots))
+				}
+				if s.WithoutSlot != nil && *s.WithoutSlot > 0 {
+					fmt.Fprintf(w, "%d files have no slot and wait: `accession file show` says why, `accession slot add` gives their group one\n", *s.WithoutSlot)
+				}
 				said(w, s.Version, s.By, s.When, s.Why)
 			})
 		}),
 	}
+}
+
+// slotsOf says how slots are made from the names of groups.
+func slotsOf(r setting.SlotRule) string {
+	return fmt.Sprintf("the window of a group begins %s after the time of its name, %s, and is %s long",
+		time.Duration(r.OffsetSeconds)*time.Second, r.Layout, time.Duration(r.LengthSeconds)*time.Second)
 }
 
 func rulesFlag(c *cobra.Command) *string {

@@ -34,8 +34,9 @@ func Command(e Env) *cobra.Command {
 		Use:   "discover",
 		Short: "Look at open directories, and have them polled for files",
 		Long: `An open directory is one that a web server lists: Apache, nginx, lighttpd or Caddy in
-HTML, nginx and Caddy also in JSON. A process with the role discover polls it, and makes
-each file of it known that the rules leave. The files belong to a dataset.`,
+HTML, nginx and Caddy also in JSON; or what a bucket has below a prefix, as in
+s3://BUCKET/PREFIX/. A process with the role discover polls it, and makes each file of it
+known that the rules leave. The files belong to a dataset.`,
 		Example: "  accession discover look https://data.example.org/night/ --profile maps\n" +
 			"  accession discover add https://data.example.org/night/ --dataset nights --reason \"the survey begins\"",
 	}, e.look(), e.add(), e.ls(), e.show(), e.run(), e.pause(), e.resume(), e.rm())
@@ -122,6 +123,16 @@ that are DOWNLOADED, were given up or were skipped. The copy that is there is pu
 files/quarantine of the working directory. --reason is required; the history records it.
 What was processed is not fetched again: a dataset that was made with --by-version has a
 file of its own for each version.`
+)
+
+// The help of `accession file abandon`.
+const (
+	Abandon     = "Give up ready files of datasets"
+	AbandonLong = `Give up files of datasets that are READY and are not to be processed, such as those that
+came after their group was deposited: they become ABANDONED. --reason is required; the
+history records it. ` + "`accession file requeue`" + ` undoes it. A file that is still to be
+processed with the deposit of its group is refused. ` + "`accession report reconciliation`" + `
+says which files are late.`
 )
 
 // The help of `accession file reprocess`.

@@ -3,6 +3,7 @@ package directories
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -31,9 +32,15 @@ path; what a rule leaves out is counted. discover look shows what would be found
 directory needs no password: a URL with one, or with a query, is refused.
 
 Its name is that of the dataset, with --group followed by - and the group; --name gives
-another.`,
+another.
+
+With --deposit each group of the dataset becomes one deposit when it is complete: when
+its slot is DONE, or before that when all of --complete-files, --complete-marker and
+--complete-quiet hold that are given. Its files are downloaded and validated first. Files
+that come later, and those that are missing, are in report reconciliation.`,
 		Example: "  accession discover add https://data.example.org/night/ --dataset nights --reason \"the survey begins\"\n" +
-			"  accession discover add https://data.example.org/ --dataset nights --name old --recursive --pattern '*.fits' --every 1h --reason \"older nights too\"",
+			"  accession discover add https://data.example.org/ --dataset nights --name old --recursive --pattern '*.fits' --every 1h --reason \"older nights too\"\n" +
+			"  accession discover add https://data.example.org/night/ --dataset nights --group-by '^([0-9]{8})_' --deposit maps --complete-marker '*.done' --reason \"archive whole nights\"",
 		Args: cobra.ExactArgs(1),
 	}
 	name := c.Flags().String("name", "", "its `NAME`")
@@ -41,6 +48,15 @@ another.`,
 	_ = c.MarkFlagRequired("dataset") // it is there
 	c.Flags().StringVar(&in.Body.Group, "group", "", "the `GROUP` of all its files")
 	flags.Within(c, &every, "every", "5m", setting.LongestInterval, "`TIME` from one poll to the next")
+	c.Flags().StringVar(&in.Body.GroupBy, "group-by", "", "regular `PATTERN` whose first parentheses match the group in a path")
+	deposit := &setting.GroupDeposit{}
+	var quiet time.Duration
+	c.Flags().StringVar(&deposit.Profile, "deposit", "", "deposit each complete group under this `PROFILE`")
+	c.Flags().StringVar(&deposit.Submitter, "submitter", "", "`NAME` of the depositor of groups (default your user name)")
+	c.Flags().BoolVar(&deposit.Each, "each", false, "deposit each file as an object of its own, not a group as one")
+	c.Flags().IntVar(&deposit.Files, "complete-files", 0, "a group is complete with this `NUMBER` of files")
+	c.Flags().StringVar(&deposit.Marker, "complete-marker", "", "a group is complete when a file with such a `NAME` is listed")
+	flags.Within(c, &quiet, "complete-quiet", "0s", 366*24*time.Hour, "a group is complete when nothing has come for this `TIME`")
 	most := rules(c, &in.Body.Pattern, &in.Body.Recursive, &in.Body.NewerThan)
 	reason(c, &in.Body.Reason, &in.DryRun)
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
@@ -50,6 +66,13 @@ another.`,
 			if in.Body.Group != "" {
 				in.Name += "-" + in.Body.Group
 			}
+		}
+		deposit.QuietSeconds = int64(quiet / time.Second)
+		if *deposit != (setting.GroupDeposit{}) {
+			if deposit.Profile == "" {
+				return &app.Error{Kind: app.Invalid, Err: errors.New("it is said when groups are complete, and not what becomes of them"), Hint: "name the profile of their deposits with --deposit"}
+			}
+			in.Body.Deposit = deposit
 		}
 		in.Body.URL, in.Body.MaxSize, in.Body.Every = args[0], int64(*most), int64(every/time.Second)
 		return e.change(ctx, d, "discover.add", in, in.Name)
@@ -67,6 +90,9 @@ func (e Env) ls() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	c.Flags().StringVar(&in.Dataset, "dataset", "", "only those of this `DATASET`")
+	flags.InCollection(c, &in.Profile, &in.Collection, "those")
+	flags.Parsed(c, &in.State, "state", "", "only those in this `STATE`: polled or paused", flags.Optional(flags.Among("polled", "paused")))
+	c.Flags().StringVar(&in.Host, "host", "", "only directories of this `HOST`")
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, _ []string) error {
 		page, err := door.Carry[app.Page[directories.Discovery]](ctx, d, "discover.ls", in)
 		if err != nil {
@@ -115,6 +141,7 @@ func writeDiscovery(w io.Writer, s directories.Discovery) {
 		says string
 	}{
 		{s.Group != "", "group " + s.Group},
+		{s.GroupBy != "", "the group of a file is what " + export.Line(s.GroupBy) + " matches in its path"},
 		{s.Recursive, "also the directories below"},
 		{s.Pattern != "", "only files with names as " + export.Line(s.Pattern)},
 		{s.NewerThan != nil, "only files modified from " + fmt.Sprint(render.Or(s.NewerThan, "-")) + " on"},
@@ -124,8 +151,21 @@ func writeDiscovery(w io.Writer, s directories.Discovery) {
 			fmt.Fprintln(w, rule.says)
 		}
 	}
+	if d := s.Deposit; d != nil {
+		what := "one object"
+		if d.Each {
+			what = "objects, one for each file,"
+		}
+		fmt.Fprintf(w, "each group becomes a deposit of %s under the profile %s by %s when %s\n", what, d.Profile, export.Line(d.Submitter), export.Line(d.Text()))
+	}
 	said(w, s.Version, s.By, s.When, s.Why)
 	writePoll(w, s)
+	if g := s.Groups; g != nil {
+		fmt.Fprintf(w, "groups: %d deposited, %d waiting\n", g.Deposited, g.Waiting)
+		for _, one := range g.First {
+			fmt.Fprintf(w, "  %s waits: %s\n", export.Line(one.Group), export.Line(one.Waits))
+		}
+	}
 }
 
 // writePoll says how the last poll ended, what it found, and what comes next.

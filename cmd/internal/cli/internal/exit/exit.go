@@ -2,6 +2,7 @@
 package exit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/domain"
@@ -161,7 +163,7 @@ func Explain(err error) (code int, hint string) {
 		usage   *UsageError
 		faults  config.Faults
 		missing *stack.MissingError
-		named   interface{ ExitCode() int } // the answer of a service
+		there   interface{ Problem() problem.Problem } // the answer of a service
 	)
 	switch {
 	case err == nil:
@@ -180,8 +182,21 @@ func Explain(err error) (code int, hint string) {
 		return Refused, "stop it first, or name another directory with --dir"
 	}
 	e := Known(err)
-	if errors.As(err, &named) && named.ExitCode() > 0 {
-		return named.ExitCode(), e.Hint
+	if errors.As(err, &there) && there.Problem().Exit > 0 {
+		return there.Problem().Exit, e.Hint
 	}
 	return app.ExitCodes[e.Kind], e.Hint
+}
+
+// Problem describes an error to programs, as the service describes it to callers over HTTP.
+func Problem(err error) *problem.Problem {
+	code, hint := Explain(err)
+	p := problem.Of(Kind(err), err.Error(), hint)
+	p.Exit = code
+	var there interface{ Problem() problem.Problem }
+	if errors.As(err, &there) {
+		is := there.Problem()
+		p.Status, p.Title, p.Request = cmp.Or(is.Status, p.Status), cmp.Or(is.Title, p.Title), is.Request
+	}
+	return p
 }

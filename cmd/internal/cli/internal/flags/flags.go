@@ -129,6 +129,20 @@ func Age(c *cobra.Command, since, olderThan *time.Time, what, begun string) {
 	Parsed(c, olderThan, "older-than", "", "only "+what+" "+begun+" before this `AGE` or time: 90m, 7d", ParseTime)
 }
 
+// InCollection adds what is selected by what its dataset belongs to.
+func InCollection(c *cobra.Command, profile, collection *string, what string) {
+	c.Flags().StringVar(profile, "profile", "", "only "+what+" of datasets of this `PROFILE`")
+	c.Flags().StringVar(collection, "collection", "", "only "+what+" of datasets of this `COLLECTION`")
+}
+
+// Events adds what events are selected by of what they belong to, and of their reason.
+func Events(c *cobra.Command, profile, collection, submitter, code *string) {
+	c.Flags().StringVar(profile, "profile", "", "only what was deposited with this `PROFILE`, or found for it")
+	c.Flags().StringVar(collection, "collection", "", "only what belongs to this `COLLECTION`")
+	c.Flags().StringVar(submitter, "submitter", "", "only what was submitted by this `NAME`")
+	c.Flags().StringVar(code, "code", "", "only events that have a reason with this `CODE`")
+}
+
 // TimeHelp says how a time is given.
 const TimeHelp = "2026-03-01T12:00Z, local time without a zone, a date, or an age: 90m, 7d"
 

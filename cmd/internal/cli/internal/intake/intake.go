@@ -90,7 +90,7 @@ func (k *chosen) settings(id string, change operation.Change) operation.Settings
 	if k.user != "" {
 		id, _, _ = domain.SplitQueueName(domain.SettingUserLimit, id)
 	}
-	return operation.Settings{QueueName: operation.QueueName{Name: id}, Setting: operation.Setting{DryRun: change.DryRun}}
+	return operation.Settings{QueueName: operation.QueueName{Name: id}, MatchSetting: operation.MatchSetting{Setting: operation.Setting{DryRun: change.DryRun}}}
 }
 
 func (e Env) close() *cobra.Command {

@@ -2,6 +2,7 @@ package manifests
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,13 +23,21 @@ import (
 // complete: a JSON object for each file, in lines.
 const digestsSuffix = ".digests"
 
+// partSuffix ends the name of a manifest that is not whole yet. A run that was killed leaves
+// it, and the next one writes it again.
+const partSuffix = ".part"
+
 // file is one of the files that a manifest lists.
 type file struct {
-	name     string // below the directory, with slashes
+	name     string // in the object, with slashes
+	url      string // "" = it is below a directory
 	size     int64  // bytes
 	modified time.Time
 	sha256   string
 }
+
+// key is what the file of digests calls the file.
+func (f file) key() string { return cmp.Or(f.url, f.name) }
 
 // files returns the files below a directory in the order of their names, without those that
 // the run itself writes.
@@ -107,10 +116,14 @@ func keptBy(name string) (map[string]kept, error) {
 // progressEvery is how many bytes are read between two reports of the progress.
 const progressEvery = 8 << 20
 
-// digest computes the digests of the files below a directory, but for those that are kept
-// for the manifest; and keeps them, when it has a name.
-func digest(ctx context.Context, dir string, found []file, out string, made *Made, report func(render.Step)) error {
-	keep := func(file) error { return nil }
+// reader computes the digest of a file, unless the one that is kept is that of the file as it
+// is now, and reports whether it was. It is told of the bytes that were read.
+type reader func(ctx context.Context, f *file, k kept, at func(n int64)) (known bool, err error)
+
+// digest computes the digests of files, but for those that are kept for the manifest; and
+// keeps them, when it has a name.
+func digest(ctx context.Context, found []file, read reader, out string, made *Made, report func(render.Step)) error {
+	keep := func(string, file) error { return nil }
 	known := map[string]kept{}
 	if out != "" {
 		var err error
@@ -125,47 +138,75 @@ func digest(ctx context.Context, dir string, found []file, out string, made *Mad
 		if _, err := lines.WriteString("\n"); err != nil { // the line before may have been cut off
 			return err
 		}
-		keep = func(f file) error { return json.NewEncoder(lines).Encode(kept{f.name, f.size, f.modified, f.sha256}) }
+		keep = func(key string, f file) error {
+			return json.NewEncoder(lines).Encode(kept{key, f.size, f.modified, f.sha256})
+		}
 	}
-	for _, f := range found {
-		made.Bytes += f.size
-	}
-	step := render.Step{Doing: "reading", Unit: "MiB ", Total: uint64(made.Bytes >> 20)}
-	done := int64(0)
-	at := func(n int64) {
-		done += n
-		step.Done = uint64(done >> 20)
-		report(step)
-	}
+	at, next := progress(found, report)
 	for i := range found {
 		f := &found[i]
-		if k, is := known[f.name]; is && k.Size == f.size && k.Modified.Equal(f.modified) {
-			f.sha256 = k.SHA256
+		key := f.key()
+		is, err := read(ctx, f, known[key], at)
+		if err != nil {
+			return err
+		}
+		if made.Bytes += f.size; is {
 			made.Known++
-			at(f.size)
-			continue
-		}
-		if err := f.read(ctx, dir, at); err != nil {
+		} else if err := keep(key, *f); err != nil {
 			return err
 		}
-		if err := keep(*f); err != nil {
-			return err
-		}
+		next()
 	}
 	return nil
 }
 
-// read computes the digest of a file, which must not change meanwhile.
-func (f *file) read(ctx context.Context, dir string, at func(n int64)) error {
+// progress returns what is told of the bytes that were read, and of the end of each file. It
+// reports bytes when the sizes of all files are known before they are read, else files.
+func progress(found []file, report func(render.Step)) (at func(n int64), next func()) {
+	step, total, done := render.Step{Doing: "reading", Unit: "MiB "}, int64(0), int64(0)
+	for _, f := range found {
+		total += f.size
+	}
+	if step.Total = uint64(total >> 20); total > 0 {
+		return func(n int64) {
+			done += n
+			step.Done = uint64(done >> 20)
+			report(step)
+		}, func() {}
+	}
+	step.Unit, step.Total = "files ", uint64(len(found))
+	return func(int64) { report(step) }, func() {
+		step.Done++
+		report(step)
+	}
+}
+
+// below returns the reader of files below a directory.
+func below(dir string) reader {
+	return func(ctx context.Context, f *file, k kept, at func(n int64)) (known bool, err error) {
+		if k.Size == f.size && k.Modified.Equal(f.modified) && k.SHA256 != "" {
+			f.sha256 = k.SHA256
+			at(f.size)
+			return true, nil
+		}
+		sum := sha256.New()
+		err = f.copy(ctx, sum, dir, at)
+		f.sha256 = hex.EncodeToString(sum.Sum(nil))
+		return false, err
+	}
+}
+
+// copy writes the content of a file, which must not change meanwhile.
+func (f *file) copy(ctx context.Context, to io.Writer, dir string, at func(n int64)) error {
 	r, err := os.OpenInRoot(dir, filepath.FromSlash(f.name))
 	if err != nil {
 		return err
 	}
 	defer r.Close() //nolint:errcheck // only read
-	sum, n := sha256.New(), int64(0)
+	n, content := int64(0), io.LimitReader(r, f.size)
 	for err == nil && ctx.Err() == nil {
 		var some int64
-		some, err = io.CopyN(sum, r, progressEvery)
+		some, err = io.CopyN(to, content, progressEvery)
 		n += some
 		at(some)
 	}
@@ -179,6 +220,5 @@ func (f *file) read(ctx context.Context, dir string, at func(n int64)) error {
 	if err == nil && (n != f.size || is.Size() != f.size || !is.ModTime().Equal(f.modified)) {
 		err = fmt.Errorf("%q was changed while it was read", f.name)
 	}
-	f.sha256 = hex.EncodeToString(sum.Sum(nil))
 	return err
 }

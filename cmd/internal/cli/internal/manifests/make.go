@@ -6,7 +6,7 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,34 +30,37 @@ func (e Env) make() *cobra.Command {
 	var base, out string
 	var each bool
 	c := &cobra.Command{
-		Use:   "make DIRECTORY",
-		Short: "Make a manifest of the files below a directory",
+		Use:   "make DIRECTORY|URL…",
+		Short: "Make a manifest of the files below a directory, or at URLs",
 		Long: `Make a manifest of all files below a directory, with SHA-256, size and time of each: of
 one object, or with --each of a batch in which each file is an object. --base is the URL
-under which the depositor serves the directory; nothing is sent there. With --out an
-interrupted run is continued by the same command: digests that FILE.digests has are not
-computed again while size and time of their files are the same. The standard output gets
-the manifest without --out. A symbolic link or a device is an error.`,
-		Example: "  accession manifest make maps --base https://example.org/maps --out maps.checkm\n  accession manifest make maps --base https://example.org/maps --each > maps.checkm",
-		Args:    cobra.ExactArgs(1),
+under which the depositor serves the directory; nothing is sent there. A symbolic link or
+a device is an error.
+
+Of URLs the files are read from there, and are named by what their addresses do not have
+in common.
+
+With --out an interrupted run is continued by the same command: digests that FILE.digests
+has are not computed again while size and time of their files are the same. The standard
+output gets the manifest without --out.`,
+		Example: `  accession manifest make maps --base https://example.org/maps --out maps.checkm
+  accession manifest make maps --base https://example.org/maps --each > maps.checkm
+  accession manifest make https://example.org/maps/{north,south}.tif --out maps.checkm`,
+		Args: cobra.MinimumNArgs(1),
 	}
 	c.Flags().StringVar(&base, "base", "", "`URL` under which the files are served (required)")
 	c.Flags().StringVar(&out, "out", "", "write the manifest to `FILE`, and keep digests in FILE.digests meanwhile")
 	c.Flags().BoolVar(&each, "each", false, "each file is an object of its own")
 	c.RunE = e.Anywhere(func(ctx context.Context, args []string) error {
-		under, err := parseBase(base)
+		found, read, err := sources(args, base, written(out))
 		if err != nil {
 			return err
 		}
-		found, err := files(args[0], out, out+digestsSuffix)
-		if err != nil {
-			return &app.Error{Kind: app.Failed, What: "make the manifest", Err: err}
-		}
 		made := Made{File: out, Type: profileOf(each).SubmissionType(), Files: len(found)}
-		if err := e.Steps(ctx, func(report func(render.Step)) error { return digest(ctx, args[0], found, out, &made, report) }); err != nil {
+		if err := e.Steps(ctx, func(report func(render.Step)) error { return digest(ctx, found, read, out, &made, report) }); err != nil {
 			return &app.Error{Kind: app.Failed, What: "make the manifest", Err: err, Hint: again(out)}
 		}
-		text, err := manifestOf(found, under, each).Format()
+		text, err := manifestOf(found, each).Format()
 		if err != nil {
 			return &app.Error{Kind: app.Invalid, What: "make the manifest", Err: err, Hint: "rename the file, and make the manifest again"}
 		}
@@ -71,6 +74,42 @@ the manifest without --out. A symbolic link or a device is an error.`,
 		return e.Show(made, made.write)
 	})
 	return c
+}
+
+// sources returns the files of a manifest, and what reads them.
+func sources(args []string, base string, without []string) ([]file, reader, error) {
+	if slices.ContainsFunc(args, isURL) {
+		if base != "" {
+			return nil, nil, fmt.Errorf("--base goes with a directory: files at URLs have theirs")
+		}
+		found, err := filesAt(args)
+		return found, overHTTP(), err
+	}
+	if len(args) > 1 {
+		return nil, nil, fmt.Errorf("give one directory, not %d", len(args))
+	}
+	under, err := parseBase(base)
+	if err != nil {
+		return nil, nil, err
+	}
+	found, err := files(args[0], without...)
+	if err != nil {
+		return nil, nil, &app.Error{Kind: app.Failed, What: "make the manifest", Err: err}
+	}
+	read := below(args[0])
+	return found, func(ctx context.Context, f *file, k kept, at func(n int64)) (known bool, err error) {
+		known, err = read(ctx, f, k, at)
+		f.url = under + escaped(f.name)
+		return known, err
+	}, nil
+}
+
+// written returns the files that a run with this --out writes; none without it.
+func written(out string) []string {
+	if out == "" {
+		return nil
+	}
+	return []string{out, out + digestsSuffix, out + partSuffix}
 }
 
 // again is what to do when digests were not all computed.
@@ -102,14 +141,17 @@ func profileOf(each bool) manifest.Profile {
 	return manifest.MrtIngest
 }
 
-// manifestOf returns the manifest of files that are served below a URL.
-func manifestOf(found []file, under string, each bool) *manifest.Manifest {
+// manifestOf returns the manifest of files that were read.
+func manifestOf(found []file, each bool) *manifest.Manifest {
 	p := profileOf(each)
 	m := &manifest.Manifest{Version: "0.7", Profile: p, Fields: p.Fields(), Prefixes: []manifest.Prefix{
 		{Name: "mrt:", URI: "http://merritt.cdlib.org/terms#"}, {Name: "nfo:", URI: "http://www.semanticdesktop.org/ontologies/2007/03/22/nfo#"}}}
 	for _, f := range found {
-		m.Rows = append(m.Rows, manifest.Row{FileURL: under + escaped(f.name), HashAlgorithm: manifest.SHA256, HashValue: f.sha256, Size: f.size,
-			FileLastModified: f.modified.UTC().Format(time.RFC3339), FileName: manifest.NormalName(f.name)})
+		row := manifest.Row{FileURL: f.url, HashAlgorithm: manifest.SHA256, HashValue: f.sha256, Size: f.size, FileName: manifest.NormalName(f.name)}
+		if !f.modified.IsZero() {
+			row.FileLastModified = f.modified.UTC().Format(time.RFC3339)
+		}
+		m.Rows = append(m.Rows, row)
 	}
 	return m
 }
@@ -125,7 +167,7 @@ func escaped(name string) string {
 
 // put writes the manifest as a whole, and removes the digests that were kept for it.
 func put(name string, text []byte) error {
-	part, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	part, err := os.OpenFile(name+partSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

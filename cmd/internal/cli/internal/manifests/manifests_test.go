@@ -1,19 +1,28 @@
 package manifests
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
 )
 
@@ -208,4 +217,204 @@ func TestChecksNameEveryFault(t *testing.T) {
 			t.Errorf("%q: %+v, %v", text, checked, err)
 		}
 	}
+}
+
+// TestManifestsDoNotListThemselves: what a run writes is no file of the deposit, also when
+// it is inside the directory and an earlier run was killed at any point; all else is.
+func TestManifestsDoNotListThemselves(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	out := filepath.Join(dir, "maps.checkm")
+	write(t, dir, map[string]string{"a.txt": "a", ".digests": "a depositor's", "maps.checkm.part": "cut o", "maps.checkm.digests": "{\"na"})
+	for _, run := range []string{"after a killed one", "again"} {
+		c := newCommands(t)
+		if err := c.run("make", dir, "--base", "https://example.org/maps", "--out", out); err != nil {
+			t.Fatalf("%s: %v", run, err)
+		}
+		if made := c.shown.(Made); made.Files != 2 {
+			t.Errorf("%s: %+v, want the two files of the depositor", run, made)
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 3 {
+			t.Errorf("%s: left %v, %v; want the two files and the manifest", run, entries, err)
+		}
+	}
+	c := newCommands(t)
+	if err := c.run("make", dir, "--base", "https://example.org/maps"); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := manifest.Parse(c.out.Bytes(), manifest.Limits{}); err != nil || len(m.Rows) != 3 {
+		t.Errorf("without --out: %v; %s", err, c.out.String())
+	}
+}
+
+// TestManifestOfURLs: files are named by what their addresses do not share; an interrupted run
+// reads again only what it had not read, or what has changed since.
+func TestManifestOfURLs(t *testing.T) {
+	t.Parallel()
+	content := map[string]string{"/maps/a.txt": "a", "/maps/b/a.txt": "bb", "/maps/c%20d.txt": "cccc"}
+	modified := time.Unix(1_700_000_000, 0)
+	asked, broken := map[string]int{}, ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := r.URL.EscapedPath()
+		if at == broken {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "c")
+			return
+		}
+		if _, is := content[at]; !is {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeContent(w, r, "", modified, strings.NewReader(content[at]))
+		asked[at]++
+	}))
+	defer server.Close()
+	out := filepath.Join(t.TempDir(), "m.checkm")
+	args := []string{"make", server.URL + "/maps/a.txt", server.URL + "/maps/b/a.txt", server.URL + "/maps/c%20d.txt", "--out", out}
+	c := newCommands(t)
+	broken = "/maps/c%20d.txt"
+	if err := c.run(args...); err == nil || !strings.Contains(err.Error(), server.URL+"/maps/c%20d.txt: after 1 bytes: unexpected EOF") {
+		t.Fatalf("a reply that was cut off: %v", err)
+	}
+	broken = ""
+	content["/maps/a.txt"] = "another"
+	if err := c.run(args...); err != nil {
+		t.Fatal(err)
+	}
+	if made := c.shown.(Made); made.Known != 1 || made.Files != 3 || made.Bytes != 13 {
+		t.Errorf("%+v", made)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := manifest.Parse(text, manifest.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"a.txt", "b/a.txt", "c d.txt"} {
+		r := m.Rows[i]
+		at := strings.TrimPrefix(r.FileURL, server.URL)
+		sum := sha256.Sum256([]byte(content[at]))
+		if r.FileName != name || r.HashValue != hex.EncodeToString(sum[:]) || r.Size != int64(len(content[at])) || !r.Modified().Equal(modified) {
+			t.Errorf("%+v", r)
+		}
+	}
+	for what, args := range map[string][]string{
+		"the server answers 404":       {server.URL + "/maps/none.txt"},
+		"URL of a directory":           {server.URL + "/maps/"},
+		"is no URL":                    {server.URL + "/maps/a.txt", "maps"},
+		"would both be named a.txt":    {server.URL + "/maps/a.txt", server.URL + "/maps/a.txt?x=1"},
+		"--base goes with a directory": {server.URL + "/maps/a.txt", "--base", "https://example.org/"},
+		"user name or password":        {strings.Replace(server.URL, "://", "://ana:x@", 1) + "/a.txt"},
+		"one directory, not 2":         {"maps", "charts"},
+	} {
+		if err := newCommands(t).run(append([]string{"make"}, args...)...); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v: want %q, got %v", args, what, err)
+		}
+	}
+}
+
+// TestArchiveOfADirectory: the same files make the same bytes, in any order and form of names.
+func TestArchiveOfADirectory(t *testing.T) {
+	t.Parallel()
+	content := map[string]string{"b/a.txt": "a", "a.txt": "", ".hidden": strings.Repeat("h", 70_000), "e\u0301.txt": "e"}
+	var bytesOf [2][]byte
+	for i := range bytesOf {
+		dir := filepath.Join(t.TempDir(), "maps")
+		write(t, dir, content)
+		for name := range content {
+			if err := os.Chtimes(filepath.Join(dir, name), time.Time{}, time.Unix(1_700_000_000, 123)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := app.Deposit{Payload: dir + "/"}
+		packed, remove, err := Pack(t.Context(), &d, stepsOf)
+		if err != nil || !packed || d.Type != domain.TypeContainer || filepath.Base(d.Payload) != "maps.tar" {
+			t.Fatalf("%t, %v, %+v", packed, err, d)
+		}
+		if bytesOf[i], err = os.ReadFile(d.Payload); err != nil {
+			t.Fatal(err)
+		}
+		remove()
+		if _, err := os.Stat(filepath.Dir(d.Payload)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the archive is not removed: %v", err)
+		}
+	}
+	if !bytes.Equal(bytesOf[0], bytesOf[1]) {
+		t.Error("the same files make other bytes")
+	}
+	got := map[string]string{}
+	for r := tar.NewReader(bytes.NewReader(bytesOf[0])); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[h.Name] = string(b)
+	}
+	content["é.txt"] = content["e\u0301.txt"]
+	delete(content, "e\u0301.txt")
+	if !maps.Equal(got, content) {
+		t.Errorf("the archive has %d files: %v", len(got), slices.Collect(maps.Keys(got)))
+	}
+}
+
+// TestArchiveThatCannotBe: what is no plain file, changes meanwhile, or is submitted as
+// something else is refused, and nothing is left.
+func TestArchiveThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for want, prepare := range map[string]func(dir string, d *app.Deposit) error{
+		"no plain file":          func(dir string, _ *app.Deposit) error { return os.Symlink("/etc/passwd", filepath.Join(dir, "b")) },
+		"changed while":          func(string, *app.Deposit) error { return nil },
+		"there are no files":     func(dir string, _ *app.Deposit) error { return os.Remove(filepath.Join(dir, "a")) },
+		"and not as file":        func(_ string, d *app.Deposit) error { d.Type = domain.TypeFile; return nil },
+		context.Canceled.Error(): func(string, *app.Deposit) error { return nil },
+	} {
+		dir := t.TempDir()
+		write(t, dir, map[string]string{"a": strings.Repeat("x", progressEvery+5)})
+		d := app.Deposit{Payload: dir}
+		if err := prepare(dir, &d); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _, err := Pack(ctx, &d, func(_ context.Context, do func(func(render.Step)) error) error {
+			return do(func(render.Step) {
+				switch want {
+				case "changed while":
+					if err := os.Truncate(filepath.Join(dir, "a"), progressEvery+2); err != nil {
+						t.Error(err)
+					}
+				case context.Canceled.Error():
+					cancel()
+				}
+			})
+		})
+		cancel()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q, got %v", want, err)
+		}
+		if left := filepath.Dir(d.Payload); strings.HasSuffix(d.Payload, ".tar") {
+			if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: %s is left: %v", want, left, err)
+			}
+		}
+	}
+	d := app.Deposit{Payload: "https://example.org/a.txt"}
+	if packed, remove, err := Pack(t.Context(), &d, stepsOf); packed || err != nil || d.Type != "" {
+		t.Errorf("a URL is packed: %t, %v, %+v", packed, err, d)
+	} else {
+		remove()
+	}
+}
+
+func stepsOf(_ context.Context, do func(func(render.Step)) error) error {
+	return do(func(render.Step) {})
 }

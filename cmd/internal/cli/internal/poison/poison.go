@@ -49,7 +49,9 @@ was before. All others continue. After the cause is fixed, retry them.`,
 }
 
 func (e Env) ls() *cobra.Command {
-	var limit int
+	in := &operation.PoisonList{}
+	var from app.Cursor
+	var batch domain.BatchID
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List held events, in the order of the log",
@@ -57,14 +59,18 @@ func (e Env) ls() *cobra.Command {
 		Example: "  accession poison ls\n  accession poison ls -o json",
 		Args:    cobra.NoArgs,
 		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
-			page, err := door.Carry[app.Page[tables.PoisonEvent]](ctx, d, "poison.ls", &operation.PoisonList{Limit: limit})
+			in.Cursor, in.Batch = string(from), string(batch)
+			page, err := door.Carry[app.Page[tables.PoisonEvent]](ctx, d, "poison.ls", in)
 			if err != nil {
 				return err
 			}
-			return e.Show(page, func(w io.Writer) { list(w, page.Items, *page.Total) })
+			return e.Show(page, func(w io.Writer) { list(w, page) })
 		}),
 	}
-	flags.Limit(c, &limit, 100, "events")
+	flags.Parsed(c, &batch, "batch", "", "only events of this `BATCH`, its jobs and files", flags.Optional(domain.ParseBatchID))
+	flags.Age(c, &in.Since, &in.OlderThan, "events", "held")
+	flags.Cursor(c, &from)
+	flags.Limit(c, &in.Limit, 100, "events")
 	return c
 }
 
@@ -98,15 +104,17 @@ func one(w io.Writer, e tables.PoisonEvent) {
 		{"held since", render.Time(e.FirstSeen)}, {"last attempt", render.Time(e.LastSeen)}, {"data", export.Line(e.Data)}}...)
 }
 
-func list(w io.Writer, held []tables.PoisonEvent, total int64) {
-	render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, held, func(e tables.PoisonEvent) render.Row {
+func list(w io.Writer, page app.Page[tables.PoisonEvent]) {
+	render.Rows(w, noPoison, render.Row{"seq", "event", "type", "attempts", "since", "why"}, page.Items, func(e tables.PoisonEvent) render.Row {
 		reason := export.Line(e.Error)
 		if e.WaitsFor != nil {
 			reason = fmt.Sprintf("waits behind %d", *e.WaitsFor)
 		}
 		return render.Row{e.Seq, e.ID, e.Type, e.Attempts, render.Time(e.FirstSeen), reason}
 	})
-	render.Truncated(w, len(held), total, "events", "--limit")
+	if page.Next != "" {
+		fmt.Fprintf(w, "\n%d of %d events; --limit or --cursor %s for more\n", len(page.Items), *page.Total, page.Next)
+	}
 }
 
 func parseSeq(s string) (uint64, error) {

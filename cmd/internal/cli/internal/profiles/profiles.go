@@ -50,14 +50,15 @@ profiles_dir, or was set while the service runs.`,
 }
 
 func (e Env) ls() *cobra.Command {
-	return &cobra.Command{
+	in := &operation.ProfileList{}
+	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List profiles",
 		Long:    "List the profiles: those in profiles_dir, and those that were set.",
 		Example: "  accession profile ls\n  accession profile ls -o json | jq -r '.items[].collection'",
 		Args:    cobra.NoArgs,
 		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
-			list, err := door.Carry[app.Page[operation.ProfileItem]](ctx, d, "profile.ls", &operation.None{})
+			list, err := door.Carry[app.Page[operation.ProfileItem]](ctx, d, "profile.ls", in)
 			if err != nil {
 				return err
 			}
@@ -68,6 +69,8 @@ func (e Env) ls() *cobra.Command {
 			})
 		}),
 	}
+	c.Flags().StringVar(&in.Collection, "collection", "", "only profiles of this `COLLECTION`")
+	return c
 }
 
 func (e Env) show() *cobra.Command {
@@ -239,7 +242,7 @@ would change is shown. Every fault is reported, with file, line and remedy; exit
 			if err != nil {
 				return err
 			}
-			return e.Show(Checked{true, names}, func(w io.Writer) {
+			return e.Show(Checked{OK: true, Profiles: names}, func(w io.Writer) {
 				fmt.Fprintf(w, "the profiles are valid: %s\n", strings.Join(names, ", "))
 			})
 		}),
@@ -269,4 +272,14 @@ func (e Env) checkFile(ctx context.Context, d door.Door, name string) error {
 type Checked struct {
 	OK       bool     `json:"ok"`
 	Profiles []string `json:"profiles"`
+	// Warnings say what is valid and has no effect.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Show writes it for people.
+func (c Checked) Show(w io.Writer) {
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+	fmt.Fprintf(w, "the settings and the profiles are valid: %s\n", strings.Join(c.Profiles, ", "))
 }

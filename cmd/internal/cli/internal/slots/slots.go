@@ -39,7 +39,8 @@ func Command(e Env) *cobra.Command {
 when they are DOWNLOADED (PENDING); within it they may become READY (ACTIVE); after it
 those that are not READY are skipped (DONE, or MISSED if no file has arrived). The
 sweeper opens and ends slots by the clock of the log. A file whose group has no slot
-waits for none.`,
+waits for none, unless the rules of its dataset make slots from the names of groups:
+docs/files.md has them.`,
 		Example: "  accession slot add nights 20261127 --from 2026-11-27T18:00Z --to 2026-11-28T09:00Z\n  accession slot ls --dataset nights",
 	}, e.add(), e.open(), e.close(), e.ls(), e.show())
 }
@@ -128,7 +129,7 @@ MISSED. Its files that are DOWNLOADED are skipped; those that are READY go on.`,
 		Example: "  accession slot close nights 20261127 --reason \"clouds\" --dry-run\n  accession slot close nights 20261127 --reason \"clouds\"",
 		Args:    named,
 		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
-			in := &operation.SlotChange{SlotID: idOf(args), Change: operation.Change{DryRun: dryRun, Body: &operation.Reason{Reason: why}}}
+			in := &operation.SlotChange{SlotID: idOf(args), Match: operation.Match{Change: operation.Change{DryRun: dryRun, Body: &operation.Reason{Reason: why}}}}
 			return e.change(ctx, d, "slot.close", in, in.ID)
 		}),
 	}
@@ -152,8 +153,8 @@ func (e Env) ls() *cobra.Command {
 				return err
 			}
 			return e.Show(page, func(w io.Writer) {
-				render.Rows(w, "no slots", render.Row{"dataset", "group", "status", "opens", "closes", "files", "waiting", "ready", "processed", "skipped"}, page.Items, func(s slots.Slot) render.Row {
-					return render.Row{s.Dataset, s.Group, string(s.Status), s.Opens, s.Closes, s.Files.All, s.Files.Waiting, s.Files.Ready, s.Files.Processed, s.Files.Skipped}
+				render.Rows(w, "no slots", render.Row{"dataset", "group", "status", "opens", "closes", "files", "waiting", "ready", "processed", "skipped", "made by"}, page.Items, func(s slots.Slot) render.Row {
+					return render.Row{s.Dataset, s.Group, string(s.Status), s.Opens, s.Closes, s.Files.All, s.Files.Waiting, s.Files.Ready, s.Files.Processed, s.Files.Skipped, s.MadeBy}
 				})
 				if page.Next != "" {
 					fmt.Fprintf(w, "\n%d slots; --limit or --cursor %s for more\n", len(page.Items), page.Next)
@@ -162,6 +163,9 @@ func (e Env) ls() *cobra.Command {
 		}),
 	}
 	c.Flags().StringVar(&in.Dataset, "dataset", "", "only slots of this `DATASET`")
+	flags.InCollection(c, &in.Profile, &in.Collection, "slots")
+	c.Flags().StringVar(&in.Code, "code", "", "only slots whose last change has a reason with this `CODE`")
+	flags.Age(c, &in.Since, &in.OlderThan, "slots", "whose window begins")
 	flags.Parsed(c, &in.State, "state", "", "only slots in this `STATE`: PENDING, ACTIVE, DONE or MISSED", flags.Optional(flags.Among("PENDING", "ACTIVE", "DONE", "MISSED")))
 	flags.Cursor(c, &from)
 	flags.Limit(c, &in.Limit, flags.ListLimit, "slots")
@@ -188,7 +192,7 @@ func (e Env) show() *cobra.Command {
 
 func write(w io.Writer, v slots.View) {
 	f := v.Files
-	lines := [][2]any{{"dataset", v.Dataset}, {"group", v.Group}, {"status", string(v.Status)}, {"window", render.Time(v.Opens) + " to " + render.Time(v.Closes)}}
+	lines := [][2]any{{"dataset", v.Dataset}, {"group", v.Group}, {"status", string(v.Status)}, {"window", render.Time(v.Opens) + " to " + render.Time(v.Closes)}, {"made by", v.MadeBy}}
 	if v.Reason != "" {
 		lines = append(lines, [2]any{"reason", export.Line(v.Reason)})
 	}

@@ -48,6 +48,12 @@ func Job(w io.Writer, v app.JobView) {
 		}
 		fmt.Fprintln(w)
 	}
+	if len(v.Steps) > 0 {
+		render.Rows(w, "", render.Row{"step", "entry", "status", "worker", "requested", "why"}, v.Steps, func(s app.JobStep) render.Row {
+			return render.Row{s.Step, s.ID, s.Status, export.Line(s.Worker), s.Requested, export.Line(s.Reason)}
+		})
+		fmt.Fprintln(w)
+	}
 	render.Rows(w, "no history", render.Row{"no.", "change", "at", "after", "by", "why"}, v.Transitions, func(t app.JobTransition) render.Row {
 		return render.Row{t.Version, render.Change(t.FromStatus, t.ToStatus), render.Time(t.At), render.Seconds(t.Seconds), export.Line(t.Actor), render.Reason(t.ReasonCode, t.ReasonMessage)}
 	})

@@ -30,8 +30,8 @@ func Rebuilt(w io.Writer, done tables.Rebuilt, took time.Duration) {
 	if done.Compared != "" {
 		fmt.Fprintln(w, done.Compared)
 	}
-	rate := float64(done.Events) / max(done.Took.Seconds(), 0.001)
-	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, render.Duration(done.Took), rate, render.Duration(took))
+	rate := float64(done.Events) / max(done.Seconds, 0.001)
+	fmt.Fprintf(w, "%d events replayed in %s (%.0f events/s); the new tables are live after %s\n", done.Events, render.Duration(done.Took()), rate, render.Duration(took))
 	if done.Kept {
 		fmt.Fprintln(w, "the old tables are in accession_old and report_old; `accession rebuild --drop` drops them")
 	}

@@ -2,6 +2,7 @@ package views
 
 import (
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
@@ -23,6 +24,9 @@ func Swept(w io.Writer, sum run.Swept) {
 		if n := sum.Slots[state]; n > 0 {
 			lines = append(lines, [2]any{"slots now " + string(state), n})
 		}
+	}
+	for _, state := range slices.Sorted(maps.Keys(sum.Entries)) {
+		lines = append(lines, [2]any{"entries now " + string(state), sum.Entries[state]})
 	}
 	lines = append(lines, [2]any{"moved on", sum.Moved}, [2]any{"errors", sum.Errors})
 	for _, why := range slices.Concat(sum.Faults, sum.Notes) {

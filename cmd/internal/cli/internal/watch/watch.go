@@ -17,12 +17,13 @@ import (
 )
 
 // Batch shows on w the progress that follow reports, until the batch is at rest: with
-// bars if it draws, or else with a line for each event that is worth one.
+// bars if it draws, or else with a line for events that are worth one, one a second at most.
 func Batch(ctx context.Context, w io.Writer, draw bool, id domain.BatchID, follow func(seen func(app.Event, app.Progress)) (app.Progress, error)) (app.Progress, error) {
 	if draw {
 		return watchBar(ctx, w, id, follow)
 	}
-	l := lines{seen: map[domain.JobState]bool{}, tenth: map[string]int{}}
+	l, p := lines{seen: map[domain.JobState]bool{}, tenth: map[string]int{}}, pace{w: w, every: linesEvery}
+	defer p.flush()
 	return follow(func(e app.Event, now app.Progress) {
 		reason := reasonLine(e) + versionLine(e)
 		if news := l.worth(now); !news && reason == "" {
@@ -31,7 +32,7 @@ func Batch(ctx context.Context, w io.Writer, draw bool, id domain.BatchID, follo
 		if l.begun.IsZero() {
 			l.begun = e.Time.Time
 		}
-		fmt.Fprintf(w, "%9s  %s%s\n", render.Duration(e.Time.Sub(l.begun)), Line(now), reason)
+		p.show(fmt.Sprintf("%9s  %s", render.Duration(e.Time.Sub(l.begun)), Line(now)), reason)
 	})
 }
 

@@ -159,3 +159,29 @@ func TestLinesAreWorthTelling(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestLinesAreApart: lines that come at once become the first and the newest, with the first
+// remark and the number of the others; each is written at last.
+func TestLinesAreApart(t *testing.T) {
+	t.Parallel()
+	w := &drawn{news: make(chan struct{}, 1)}
+	p := pace{w: w, every: time.Hour}
+	p.show("1", "")
+	p.show("2", "\n  jid1: digest_mismatch")
+	p.show("3", "\n  jid2: digest_mismatch")
+	p.show("4", "")
+	if got := w.text.String(); got != "1\n" {
+		t.Errorf("within the time %q is written", got)
+	}
+	p.flush()
+	p.flush()
+	if got := w.text.String(); got != "1\n4\n  jid1: digest_mismatch (and 1 more)\n" {
+		t.Errorf("at the end %q is written", got)
+	}
+	<-w.news
+	p = pace{w: w, every: time.Millisecond}
+	p.show("5", "")
+	<-w.news
+	p.show("6", "")
+	<-w.news // also when nothing else comes
+}

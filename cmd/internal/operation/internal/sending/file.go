@@ -9,12 +9,14 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"path"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/domain/entry"
 )
 
 const (
@@ -78,15 +80,32 @@ func describeFile(h http.Header, c *objects.Content) {
 		kind = "application/octet-stream"
 	}
 	h.Set("Content-Type", kind)
-	attachment := mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(c.Name)})
+	attach(h, path.Base(c.Name), c.SHA256)
+	h.Set("X-Object-Version", strconv.FormatInt(c.Version, 10))
+}
+
+// attach sets the headers of a file that is saved under a name.
+func attach(h http.Header, name, sha256 string) {
+	attachment := mime.FormatMediaType("attachment", map[string]string{"filename": name})
 	if attachment == "" {
 		attachment = "attachment"
 	}
 	h.Set("Content-Disposition", attachment)
-	h.Set("ETag", strconv.Quote("sha256-"+c.SHA256))
-	h.Set("X-Object-Version", strconv.FormatInt(c.Version, 10))
-	if sum, err := hex.DecodeString(c.SHA256); err == nil {
+	h.Set("ETag", strconv.Quote("sha256-"+sha256))
+	if sum, err := hex.DecodeString(sha256); err == nil {
 		h.Set("Repr-Digest", "sha-256=:"+base64.StdEncoding.EncodeToString(sum)+":")
+	}
+}
+
+// Output returns what sends an output of an entry, or a range of it, and closes it. Who gets it
+// compares it with its digest.
+func Output(f *os.File, o entry.Output) func(w http.ResponseWriter, r *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		attach(w.Header(), o.Name, o.SHA256)
+		p := &Noted{W: w}
+		http.ServeContent(p, oneRange(r), "", time.Time{}, f)
+		return errors.Join(p.Failed(), f.Close())
 	}
 }
 

@@ -11,16 +11,17 @@ import (
 )
 
 const computeResult = `-- name: ComputeResult :one
-select entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, kept_at from record.compute_result where entry_id = $1 and sha256 = $2 order by kept_at desc limit 1
+select entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, kept_at, claim, outputs from record.compute_result where entry_id = $1 and sha256 = $2 order by (claim = $3) desc, kept_at desc limit 1
 `
 
 type ComputeResultParams struct {
 	EntryID string `json:"entry_id"`
 	Sha256  string `json:"sha256"`
+	Claim   int64  `json:"claim"`
 }
 
 func (q *Queries) ComputeResult(ctx context.Context, arg ComputeResultParams) (RecordComputeResult, error) {
-	row := q.db.QueryRow(ctx, computeResult, arg.EntryID, arg.Sha256)
+	row := q.db.QueryRow(ctx, computeResult, arg.EntryID, arg.Sha256, arg.Claim)
 	var i RecordComputeResult
 	err := row.Scan(
 		&i.EntryID,
@@ -32,15 +33,17 @@ func (q *Queries) ComputeResult(ctx context.Context, arg ComputeResultParams) (R
 		&i.Worker,
 		&i.Attempt,
 		&i.KeptAt,
+		&i.Claim,
+		&i.Outputs,
 	)
 	return i, err
 }
 
 const keepComputeResult = `-- name: KeepComputeResult :exec
-insert into record.compute_result (entry_id, sha256, key, result, exit_status, last_lines, worker, attempt)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
+insert into record.compute_result (entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, claim, outputs)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 on conflict (entry_id, attempt, worker) do update set sha256 = excluded.sha256, result = excluded.result, exit_status = excluded.exit_status,
-    last_lines = excluded.last_lines, kept_at = excluded.kept_at
+    last_lines = excluded.last_lines, claim = excluded.claim, outputs = excluded.outputs, kept_at = excluded.kept_at
 `
 
 type KeepComputeResultParams struct {
@@ -52,6 +55,8 @@ type KeepComputeResultParams struct {
 	LastLines  string          `json:"last_lines"`
 	Worker     string          `json:"worker"`
 	Attempt    int64           `json:"attempt"`
+	Claim      int64           `json:"claim"`
+	Outputs    json.RawMessage `json:"outputs"`
 }
 
 func (q *Queries) KeepComputeResult(ctx context.Context, arg KeepComputeResultParams) error {
@@ -64,6 +69,8 @@ func (q *Queries) KeepComputeResult(ctx context.Context, arg KeepComputeResultPa
 		arg.LastLines,
 		arg.Worker,
 		arg.Attempt,
+		arg.Claim,
+		arg.Outputs,
 	)
 	return err
 }

@@ -10,33 +10,40 @@ import (
 )
 
 const batchDeliveries = `-- name: BatchDeliveries :many
-select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands from record.delivery where batch_id = $1 and job_id = '' order by created_at, key
+select d.key, d.channel, d.about, d.batch_id, d.job_id, d.recipients, d.state, d.attempts, d.last_error, d.created_at, d.last_attempt_at, d.delivered_at, d.commands, exists (select from record.outgoing_mail m where m.key = d.key and m.settled_at is null) as waiting
+from record.delivery d where d.batch_id = $1 and d.job_id = '' order by d.created_at, d.key
 `
 
+type BatchDeliveriesRow struct {
+	RecordDelivery RecordDelivery `json:"record_delivery"`
+	Waiting        bool           `json:"waiting"`
+}
+
 // About the batch itself; its jobs have callbacks of their own.
-func (q *Queries) BatchDeliveries(ctx context.Context, batchID string) ([]RecordDelivery, error) {
+func (q *Queries) BatchDeliveries(ctx context.Context, batchID string) ([]BatchDeliveriesRow, error) {
 	rows, err := q.db.Query(ctx, batchDeliveries, batchID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []RecordDelivery
+	var items []BatchDeliveriesRow
 	for rows.Next() {
-		var i RecordDelivery
+		var i BatchDeliveriesRow
 		if err := rows.Scan(
-			&i.Key,
-			&i.Channel,
-			&i.About,
-			&i.BatchID,
-			&i.JobID,
-			&i.Recipients,
-			&i.State,
-			&i.Attempts,
-			&i.LastError,
-			&i.CreatedAt,
-			&i.LastAttemptAt,
-			&i.DeliveredAt,
-			&i.Commands,
+			&i.RecordDelivery.Key,
+			&i.RecordDelivery.Channel,
+			&i.RecordDelivery.About,
+			&i.RecordDelivery.BatchID,
+			&i.RecordDelivery.JobID,
+			&i.RecordDelivery.Recipients,
+			&i.RecordDelivery.State,
+			&i.RecordDelivery.Attempts,
+			&i.RecordDelivery.LastError,
+			&i.RecordDelivery.CreatedAt,
+			&i.RecordDelivery.LastAttemptAt,
+			&i.RecordDelivery.DeliveredAt,
+			&i.RecordDelivery.Commands,
+			&i.Waiting,
 		); err != nil {
 			return nil, err
 		}
@@ -103,36 +110,47 @@ func (q *Queries) BeginDelivery(ctx context.Context, arg BeginDeliveryParams) (R
 }
 
 const delivery = `-- name: Delivery :one
-select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands from record.delivery where key = $1
+select d.key, d.channel, d.about, d.batch_id, d.job_id, d.recipients, d.state, d.attempts, d.last_error, d.created_at, d.last_attempt_at, d.delivered_at, d.commands, exists (select from record.outgoing_mail m where m.key = d.key and m.settled_at is null) as waiting
+from record.delivery d where d.key = $1
 `
 
-func (q *Queries) Delivery(ctx context.Context, key string) (RecordDelivery, error) {
+type DeliveryRow struct {
+	RecordDelivery RecordDelivery `json:"record_delivery"`
+	Waiting        bool           `json:"waiting"`
+}
+
+func (q *Queries) Delivery(ctx context.Context, key string) (DeliveryRow, error) {
 	row := q.db.QueryRow(ctx, delivery, key)
-	var i RecordDelivery
+	var i DeliveryRow
 	err := row.Scan(
-		&i.Key,
-		&i.Channel,
-		&i.About,
-		&i.BatchID,
-		&i.JobID,
-		&i.Recipients,
-		&i.State,
-		&i.Attempts,
-		&i.LastError,
-		&i.CreatedAt,
-		&i.LastAttemptAt,
-		&i.DeliveredAt,
-		&i.Commands,
+		&i.RecordDelivery.Key,
+		&i.RecordDelivery.Channel,
+		&i.RecordDelivery.About,
+		&i.RecordDelivery.BatchID,
+		&i.RecordDelivery.JobID,
+		&i.RecordDelivery.Recipients,
+		&i.RecordDelivery.State,
+		&i.RecordDelivery.Attempts,
+		&i.RecordDelivery.LastError,
+		&i.RecordDelivery.CreatedAt,
+		&i.RecordDelivery.LastAttemptAt,
+		&i.RecordDelivery.DeliveredAt,
+		&i.RecordDelivery.Commands,
+		&i.Waiting,
 	)
 	return i, err
 }
 
 const endDelivery = `-- name: EndDelivery :execrows
+with kept as (
+    select m.key from record.outgoing_mail m join record.delivery d using (key)
+    where m.key = $3 and $1::text = '' and (m.settled_at is null or m.settled_at >= d.last_attempt_at)
+)
 update record.delivery set
-    state = case when $1::text = '' then 'delivered' when $2::boolean then 'failed' else 'pending' end,
-    last_error = $1,
-    delivered_at = case when $1 = '' then clock_timestamp() end
-where key = $3 and state <> 'delivered'
+    state = case when exists (select from kept) then delivery.state when $1::text = '' then 'delivered' when $2::boolean then 'failed' else 'pending' end,
+    last_error = case when exists (select from kept) then delivery.last_error else $1::text end,
+    delivered_at = case when $1::text = '' and not exists (select from kept) then clock_timestamp() end
+where delivery.key = $3 and delivery.state <> 'delivered'
 `
 
 type EndDeliveryParams struct {
@@ -141,7 +159,8 @@ type EndDeliveryParams struct {
 	Key       string `json:"key"`
 }
 
-// An empty error means that it arrived. What has arrived stays so.
+// An empty error means that it arrived. What has arrived stays so. A mail that is kept for a
+// mail server, since the attempt began, has the state that its sender gives it.
 func (q *Queries) EndDelivery(ctx context.Context, arg EndDeliveryParams) (int64, error) {
 	result, err := q.db.Exec(ctx, endDelivery, arg.LastError, arg.Final, arg.Key)
 	if err != nil {

@@ -51,10 +51,14 @@ func (q *Queries) BatchesOfDigests(ctx context.Context, arg BatchesOfDigestsPara
 }
 
 const filesOfDigests = `-- name: FilesOfDigests :many
-select f.sha256, f.primary_identifier, f.version, f.name, f.key, f.size, v.job_id, v.batch_id, v.submitter, v.stored_at, o.current_version, o.erc_what
+select f.sha256, f.primary_identifier, f.version, f.name, f.key, f.size, v.job_id, v.batch_id, v.submitter, v.stored_at, o.current_version, o.erc_what, o.collection
 from unnest($1::text[]) as n (id)
 cross join lateral (
-    select c.primary_identifier, c.version, c.kind, c.name, c.key, c.size, c.sha256, c.mime_type from record.object_file c where c.sha256 = n.id order by c.primary_identifier desc, c.version desc, c.name limit $2
+    select c.primary_identifier, c.version, c.kind, c.name, c.key, c.size, c.sha256, c.mime_type from record.object_file c
+    where c.sha256 = n.id and (not $2::boolean or exists (
+        select from record.object_version i join record.object k on k.primary_identifier = i.primary_identifier
+        where i.primary_identifier = c.primary_identifier and i.version = c.version and (k.collection = any($3::text[]) or i.submitter = $4::text)))
+    order by c.primary_identifier desc, c.version desc, c.name limit $5
 ) f
 join record.object_version v on v.primary_identifier = f.primary_identifier and v.version = f.version
 join record.object o on o.primary_identifier = f.primary_identifier
@@ -62,8 +66,11 @@ order by f.primary_identifier, f.version desc, f.name
 `
 
 type FilesOfDigestsParams struct {
-	Ids  []string `json:"ids"`
-	Most int32    `json:"most"`
+	Ids         []string `json:"ids"`
+	Limited     bool     `json:"limited"`
+	Collections []string `json:"collections"`
+	Own         string   `json:"own"`
+	Most        int32    `json:"most"`
 }
 
 type FilesOfDigestsRow struct {
@@ -79,11 +86,18 @@ type FilesOfDigestsRow struct {
 	StoredAt          time.Time `json:"stored_at"`
 	CurrentVersion    int64     `json:"current_version"`
 	ErcWhat           string    `json:"erc_what"`
+	Collection        string    `json:"collection"`
 }
 
-// The newest stored files of each digest.
+// The newest stored files of each digest, of those that may be seen.
 func (q *Queries) FilesOfDigests(ctx context.Context, arg FilesOfDigestsParams) ([]FilesOfDigestsRow, error) {
-	rows, err := q.db.Query(ctx, filesOfDigests, arg.Ids, arg.Most)
+	rows, err := q.db.Query(ctx, filesOfDigests,
+		arg.Ids,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +118,7 @@ func (q *Queries) FilesOfDigests(ctx context.Context, arg FilesOfDigestsParams) 
 			&i.StoredAt,
 			&i.CurrentVersion,
 			&i.ErcWhat,
+			&i.Collection,
 		); err != nil {
 			return nil, err
 		}
@@ -159,18 +174,23 @@ func (q *Queries) ObjectsOfLocalIDs(ctx context.Context, arg ObjectsOfLocalIDsPa
 }
 
 const versionsOfObjects = `-- name: VersionsOfObjects :many
-select v.primary_identifier, v.version, v.job_id, v.batch_id, v.submitter, v.manifest_key, v.bytes, v.stored_at, o.current_version, o.erc_what
+select v.primary_identifier, v.version, v.job_id, v.batch_id, v.submitter, v.manifest_key, v.bytes, v.stored_at, o.current_version, o.erc_what, o.collection
 from unnest($1::text[]) as n (id)
+join record.object o on o.primary_identifier = n.id
 cross join lateral (
-    select f.primary_identifier, f.version, f.job_id, f.batch_id, f.profile_name, f.submitter, f.manifest_key, f.manifest_sha256, f.files, f.bytes, f.stored_at, f.recorded_at from record.object_version f where f.primary_identifier = n.id order by f.version desc limit $2
+    select f.primary_identifier, f.version, f.job_id, f.batch_id, f.profile_name, f.submitter, f.manifest_key, f.manifest_sha256, f.files, f.bytes, f.stored_at, f.recorded_at from record.object_version f
+    where f.primary_identifier = n.id and (not $2::boolean or o.collection = any($3::text[]) or f.submitter = $4::text)
+    order by f.version desc limit $5
 ) v
-join record.object o on o.primary_identifier = v.primary_identifier
 order by v.primary_identifier, v.version desc
 `
 
 type VersionsOfObjectsParams struct {
-	Ids  []string `json:"ids"`
-	Most int32    `json:"most"`
+	Ids         []string `json:"ids"`
+	Limited     bool     `json:"limited"`
+	Collections []string `json:"collections"`
+	Own         string   `json:"own"`
+	Most        int32    `json:"most"`
 }
 
 type VersionsOfObjectsRow struct {
@@ -184,11 +204,18 @@ type VersionsOfObjectsRow struct {
 	StoredAt          time.Time `json:"stored_at"`
 	CurrentVersion    int64     `json:"current_version"`
 	ErcWhat           string    `json:"erc_what"`
+	Collection        string    `json:"collection"`
 }
 
-// The newest stored versions of each object.
+// The newest stored versions of each object, of those that may be seen.
 func (q *Queries) VersionsOfObjects(ctx context.Context, arg VersionsOfObjectsParams) ([]VersionsOfObjectsRow, error) {
-	rows, err := q.db.Query(ctx, versionsOfObjects, arg.Ids, arg.Most)
+	rows, err := q.db.Query(ctx, versionsOfObjects,
+		arg.Ids,
+		arg.Limited,
+		arg.Collections,
+		arg.Own,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +234,7 @@ func (q *Queries) VersionsOfObjects(ctx context.Context, arg VersionsOfObjectsPa
 			&i.StoredAt,
 			&i.CurrentVersion,
 			&i.ErcWhat,
+			&i.Collection,
 		); err != nil {
 			return nil, err
 		}

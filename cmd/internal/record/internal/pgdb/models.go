@@ -185,6 +185,10 @@ type RecordComputeResult struct {
 	Attempt int64 `json:"attempt"`
 	// When it was kept.
 	KeptAt time.Time `json:"kept_at"`
+	// Version of the entry by the claim of the worker, under which its outputs are kept; 0: it is not known.
+	Claim int64 `json:"claim"`
+	// Files that the worker left beside the result: name, size in bytes and SHA-256 of each, by name. They are kept as long as the entry is in ZooKeeper.
+	Outputs json.RawMessage `json:"outputs"`
 }
 
 // One row per stored file that the auditor has found missing or changed.
@@ -359,6 +363,50 @@ type RecordFormDeposit struct {
 	TakenAs string `json:"taken_as"`
 }
 
+// One row per group of a dataset whose groups become deposits.
+type RecordGroupDeposit struct {
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group.
+	GroupName string `json:"group_name"`
+	// Discovery whose setting says what becomes of the group.
+	Discovery string `json:"discovery"`
+	// What it waits for; empty = for nothing. Once it is decided: why its batch could not be made yet.
+	Waits string `json:"waits"`
+	// Since when it waits for this.
+	WaitsAt time.Time `json:"waits_at"`
+	// Why it was complete: slot, marker, files or quiet; empty = it waits.
+	Cause string `json:"cause"`
+	// Profile of its batch.
+	Profile string `json:"profile"`
+	// Submitter of its batch.
+	Submitter string `json:"submitter"`
+	// Type of its batch: object_manifest, or file_batch_manifest.
+	Type string `json:"type"`
+	// What is deposited: the manifest of its files.
+	Manifest string `json:"manifest"`
+	// When it was found complete; what comes later is late. null = it waits.
+	DecidedAt *time.Time `json:"decided_at"`
+	// Its batch; empty = it is not made yet.
+	BatchID string `json:"batch_id"`
+	// When its batch and its files were brought to their end; null = not yet.
+	EndedAt *time.Time `json:"ended_at"`
+}
+
+// One row per file of a group that was known when the group was found complete.
+type RecordGroupFile struct {
+	// The dataset.
+	Dataset string `json:"dataset"`
+	// The group.
+	GroupName string `json:"group_name"`
+	// The file.
+	RawFileHash string `json:"raw_file_hash"`
+	// Path below the directory.
+	Path string `json:"path"`
+	// deposited; marker: it said that the group was complete; missing: it was given up, gone or changed; excluded: it was skipped, or replaced by another version.
+	Part string `json:"part"`
+}
+
 // One row: the high-water mark, which the object store and ZooKeeper keep too. A server with a lower round than the others has an older copy of its data.
 type RecordHighWater struct {
 	// Of what: installation.
@@ -491,6 +539,32 @@ type RecordObjectVersion struct {
 	StoredAt time.Time `json:"stored_at"`
 	// When it was recorded here.
 	RecordedAt time.Time `json:"recorded_at"`
+}
+
+// One row per mail that goes to a mail server (smtp_server): kept before the first attempt, settled when every address was taken or refused, or after the last attempt.
+type RecordOutgoingMail struct {
+	// Key of its row in record.delivery.
+	Key string `json:"key"`
+	// Address from which it comes, as the mail server is told.
+	Sender string `json:"sender"`
+	// Addresses for which no mail server has taken or refused it yet.
+	Waiting []string `json:"waiting"`
+	// Addresses for which a mail server has taken it.
+	Taken []string `json:"taken"`
+	// Addresses to which it cannot be delivered, each with the words of the mail server.
+	Refused []string `json:"refused"`
+	// The mail in the form of RFC 5322; null once it is settled.
+	Content []byte `json:"content"`
+	// When it was kept.
+	KeptAt time.Time `json:"kept_at"`
+	// How often a mail server was asked to take it.
+	Attempts int64 `json:"attempts"`
+	// When it is tried next.
+	NextAttemptAt time.Time `json:"next_attempt_at"`
+	// Why the last attempt left addresses waiting; empty = it did not.
+	LastError string `json:"last_error"`
+	// When nothing of it was left to do; null = it waits.
+	SettledAt *time.Time `json:"settled_at"`
 }
 
 // One row per payload URL that has a query. Events, tables, logs and reports have its public form, which ends in ?redacted=DIGEST.

@@ -1,4 +1,4 @@
-package daemon
+package limits
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// running are the steps that run in this process, by job. When the log says that a
+// Running are the steps that run in this process, by job. When the log says that a
 // job was failed by another writer, its step is cancelled: none of its writes would be
 // taken. Without the event, the step ends with its next write.
-type running struct {
+type Running struct {
 	mu sync.Mutex
 	by map[domain.JobID]runningStep
 }
@@ -20,8 +20,8 @@ type runningStep struct {
 	cancel  context.CancelFunc
 }
 
-// add adds the step of a job; the returned function removes it.
-func (r *running) add(j domain.Job, cancel context.CancelFunc) (remove func()) {
+// Add adds the step of a job; the returned function removes it.
+func (r *Running) Add(j domain.Job, cancel context.CancelFunc) (remove func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.by == nil {
@@ -35,8 +35,8 @@ func (r *running) add(j domain.Job, cancel context.CancelFunc) (remove func()) {
 	}
 }
 
-// notice cancels the step of a job that has failed since the step began.
-func (r *running) notice(e domain.Recorded) {
+// Notice cancels the step of a job that has failed since the step began.
+func (r *Running) Notice(e domain.Recorded) {
 	if e.Type != domain.EventJobFailed {
 		return
 	}

@@ -1,4 +1,4 @@
-package operation
+package following
 
 import (
 	"context"
@@ -32,12 +32,12 @@ func TestStreamOfNothing(t *testing.T) {
 		for _, c := range []struct {
 			stopAfter, took time.Duration
 			beats           int
-		}{{time.Hour, streamLife, 60}, {46 * time.Second, 46 * time.Second, 4}} {
+		}{{time.Hour, Life, 60}, {46 * time.Second, 46 * time.Second, 4}} {
 			stop := make(chan struct{})
 			timer := time.AfterFunc(c.stopAfter, func() { close(stop) })
-			f := follower{after: 7, sees: access.Filter{All: true}, heartbeat: heartbeat, life: streamLife, events: silent}
+			f := Follower{After: 7, Sees: access.Filter{All: true}, Heartbeat: Heartbeat, Life: Life, Events: silent}
 			w, begun := httptest.NewRecorder(), time.Now()
-			if err := f.send(w, httptest.NewRequestWithContext(WithStop(t.Context(), stop), http.MethodGet, "/v1/events", http.NoBody)); err != nil {
+			if err := f.Send(w, httptest.NewRequestWithContext(WithStop(t.Context(), stop), http.MethodGet, "/v1/events", http.NoBody)); err != nil {
 				t.Error(err)
 			}
 			timer.Stop()
@@ -56,21 +56,21 @@ func TestStreamOfALateTable(t *testing.T) {
 	missing := &app.Error{Kind: app.NotFound, Err: errors.New("no such batch")}
 	for _, late := range []error{nil, errors.New("the tables do not answer")} {
 		known := false
-		f := follower{after: 7, sees: access.Filter{Collections: []string{"rocks"}}, heartbeat: heartbeat, life: streamLife,
-			owner: func(context.Context, domain.Aggregate) (query.Owner, error) {
+		f := Follower{After: 7, Sees: access.Filter{Collections: []string{"rocks"}}, Heartbeat: Heartbeat, Life: Life,
+			Owner: func(context.Context, domain.Aggregate) (query.Owner, error) {
 				if !known {
 					return query.Owner{}, missing
 				}
 				return query.Owner{Collection: "rocks"}, nil
 			},
-			caughtUp: func(context.Context) error { known = late == nil; return late },
-			events: func(context.Context) iter.Seq2[app.Event, error] {
+			CaughtUp: func(context.Context) error { known = late == nil; return late },
+			Events: func(context.Context) iter.Seq2[app.Event, error] {
 				return func(yield func(app.Event, error) bool) {
 					yield(app.Event{Seq: 8, Batch: "bid0000000001", Type: domain.EventBatchStarted}, nil)
 				}
 			}}
 		w := httptest.NewRecorder()
-		err := f.send(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", http.NoBody))
+		err := f.Send(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", http.NoBody))
 		if sent := strings.Contains(w.Body.String(), "id: 8\n"); !errors.Is(err, late) || sent != (late == nil) {
 			t.Errorf("%v: %v %q", late, err, w.Body)
 		}
@@ -83,37 +83,48 @@ func TestStreamWithinRights(t *testing.T) {
 	t.Parallel()
 	hash := strings.Repeat("ab", 32)
 	owners := map[string]query.Owner{"bid0000000001": {Collection: "rocks", Submitter: "bob"}, "bid0000000002": {Collection: "maps", Submitter: "bob"}, "bid0000000003": {Collection: "maps", Submitter: "ana"},
-		hash: {Collection: "rocks"}}
+		hash: {Collection: "rocks", Profile: "images"}, "qid0000000001": {Submitter: "ana"}}
 	for name, c := range map[string]struct {
-		sees       access.Filter
-		collection string
-		want       []uint64
+		sees   access.Filter
+		filter Filter
+		want   []uint64
 	}{
-		"all":             {access.Filter{All: true}, "", []uint64{1, 2, 3, 4, 5}},
-		"a collection":    {access.Filter{All: true}, "maps", []uint64{2, 3}},
-		"in one":          {access.Filter{Collections: []string{"rocks"}}, "", []uint64{1, 5}},
-		"in one, of maps": {access.Filter{Collections: []string{"rocks"}}, "maps", nil},
-		"the own":         {access.Filter{Submitter: "ana"}, "", []uint64{3}},
-		"in one, and own": {access.Filter{Collections: []string{"rocks"}, Submitter: "ana"}, "", []uint64{1, 3, 5}},
-		"no right at all": {access.Filter{}, "", nil},
+		"all":             {access.Filter{All: true}, Filter{}, []uint64{1, 2, 3, 4, 5, 6}},
+		"a collection":    {access.Filter{All: true}, Filter{Collection: "maps"}, []uint64{2, 3}},
+		"in one":          {access.Filter{Collections: []string{"rocks"}}, Filter{}, []uint64{1, 5}},
+		"in one, of maps": {access.Filter{Collections: []string{"rocks"}}, Filter{Collection: "maps"}, nil},
+		"the own":         {access.Filter{Submitter: "ana"}, Filter{}, []uint64{3}},
+		"in one, and own": {access.Filter{Collections: []string{"rocks"}, Submitter: "ana"}, Filter{}, []uint64{1, 3, 5}},
+		"by profile":      {access.Filter{All: true}, Filter{Profile: "images"}, []uint64{5}},
+		"by submitter":    {access.Filter{All: true}, Filter{Submitter: "ana"}, []uint64{3, 6}},
+		"in maps, by ana": {access.Filter{Collections: []string{"maps"}}, Filter{Submitter: "ana"}, []uint64{3}},
+		"by two":          {access.Filter{All: true}, Filter{Submitter: "bob", Collection: "maps"}, []uint64{2}},
+		"by code":         {access.Filter{All: true}, Filter{Code: "sha256_differs"}, []uint64{2}},
+		"code in rocks":   {access.Filter{Collections: []string{"rocks"}}, Filter{Code: "sha256_differs"}, nil},
+		"no right at all": {access.Filter{}, Filter{}, nil},
 	} {
-		f := follower{sees: c.sees, collection: c.collection, heartbeat: heartbeat, life: streamLife,
-			owner: func(_ context.Context, of domain.Aggregate) (query.Owner, error) { return owners[of.ID], nil },
-			events: func(context.Context) iter.Seq2[app.Event, error] {
+		f := Follower{Sees: c.sees, Filter: c.filter, Heartbeat: Heartbeat, Life: Life,
+			Owner: func(_ context.Context, of domain.Aggregate) (query.Owner, error) { return owners[of.ID], nil },
+			Events: func(context.Context) iter.Seq2[app.Event, error] {
 				return func(yield func(app.Event, error) bool) {
 					for n := range uint64(3) {
-						yield(app.Event{Seq: n + 1, Batch: domain.BatchID(fmt.Sprintf("bid%010d", n+1)), Type: domain.EventBatchStarted}, nil)
+						var data domain.EventData
+						if n == 1 {
+							data = &domain.BatchMoved{BatchMove: domain.BatchMove{Reason: &domain.Reason{Code: "sha256_differs"}}}
+						}
+						yield(app.Event{Seq: n + 1, Batch: domain.BatchID(fmt.Sprintf("bid%010d", n+1)), Type: domain.EventBatchStarted, Data: data}, nil)
 					}
 					yield(app.Event{Seq: 4, Type: domain.EventSettingChanged, Subject: "setting/pause.ingest"}, nil)
 					yield(app.Event{Seq: 5, Type: domain.EventFileDiscovered, Subject: "file/" + hash}, nil) // of a directory
+					yield(app.Event{Seq: 6, Type: domain.EventQueryReceived, Subject: "query/qid0000000001"}, nil)
 				}
 			}}
 		w := httptest.NewRecorder()
-		if err := f.send(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", http.NoBody)); err != nil {
+		if err := f.Send(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/events", http.NoBody)); err != nil {
 			t.Error(err)
 		}
 		var got []uint64
-		for n := range uint64(5) {
+		for n := range uint64(6) {
 			if strings.Contains(w.Body.String(), fmt.Sprintf("id: %d\nevent: ", n+1)) {
 				got = append(got, n+1)
 			}
@@ -128,7 +139,7 @@ func TestStreamWithinRights(t *testing.T) {
 func TestStreamsAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s streams
+		var s Streams
 		request, end := context.WithCancel(t.Context())
 		defer end()
 		first, endFirst := context.WithCancel(request)
@@ -137,19 +148,19 @@ func TestStreamsAreCounted(t *testing.T) {
 			if n == 0 {
 				ctx = first
 			}
-			if err := s.enter(ctx, fmt.Sprint(n/maxStreamsOfOne)); err != nil {
+			if err := s.Enter(ctx, fmt.Sprint(n/maxStreamsOfOne)); err != nil {
 				t.Fatal(n, err)
 			}
-			if n == maxStreamsOfOne-1 && s.enter(request, "0") == nil {
+			if n == maxStreamsOfOne-1 && s.Enter(request, "0") == nil {
 				t.Error("one user has more than its part")
 			}
 		}
-		if err := s.enter(request, "another"); err == nil {
+		if err := s.Enter(request, "another"); err == nil {
 			t.Error("there are more than may be")
 		}
 		endFirst()
 		synctest.Wait()
-		if err := s.enter(request, "another"); err != nil {
+		if err := s.Enter(request, "another"); err != nil {
 			t.Error(err)
 		}
 	})

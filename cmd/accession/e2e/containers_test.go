@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// zipOf and tarOf make containers.
+func zipOf(t testing.TB, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := z.Create(name)
+		if err == nil {
+			_, err = f.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func tarGzOf(t testing.TB, files map[string]string, more ...*tar.Header) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(files[name])), Mode: 0o644})
+		if err == nil {
+			_, err = w.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, h := range more {
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// bagFiles are the files of a bag with one payload file.
+func bagFiles(text string) map[string]string {
+	sum := sha256.Sum256([]byte("one\n"))
+	return map[string]string{
+		"bag/bagit.txt":           "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n",
+		"bag/manifest-sha256.txt": hex.EncodeToString(sum[:]) + "  data/one.txt\n",
+		"bag/data/one.txt":        text,
+	}
+}
+
+// TestContainers deposits containers and bags, good and bad, all at once: the files of the
+// good ones are stored and have lives of their own; the bad ones are refused with the name
+// of the member, and nothing of them is stored. One that was bad and is good when its job is
+// requeued is unpacked then.
+// Shows: P1
+func TestContainers(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	two := map[string]string{"a/one.txt": "one\n", "e\u0301.txt": "two\n"}
+	stored := map[string]string{"a/one.txt": "one\n", "\u00e9.txt": "two\n"}
+	var mended atomic.Bool
+	boxes := map[string][]byte{
+		"/two.zip": zipOf(t, two), "/two.tgz": tarGzOf(t, two), "/bag.zip": zipOf(t, bagFiles("one\n")),
+		"/leaves.zip": zipOf(t, map[string]string{"../one.txt": "x"}), "/case.tgz": tarGzOf(t, map[string]string{"A": "", "a": ""}),
+		"/link.tgz": tarGzOf(t, two, &tar.Header{Name: "l", Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}),
+		"/cut.zip":  zipOf(t, two)[:60], "/text.zip": []byte("a text\n"), "/bag-differs.tgz": tarGzOf(t, bagFiles("two\n")),
+	}
+	base := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		box, ok := boxes[r.URL.Path]
+		if r.URL.Path == "/mended.zip" {
+			if box, ok = boxes["/leaves.zip"], true; mended.Load() {
+				box = boxes["/two.zip"]
+			}
+		}
+		if !ok {
+			http.NotFound(rw, r)
+			return
+		}
+		_, _ = rw.Write(box)
+	}))
+	in.serveInProcess()
+	good := map[string]map[string]string{"/two.zip": stored, "/two.tgz": stored, "/bag.zip": bagFiles("one\n")}
+	bad := map[string][2]string{
+		"/leaves.zip": {"container_name", `"../one.txt"`}, "/case.tgz": {"container_duplicate", `"a"`}, "/link.tgz": {"container_link", `"l"`},
+		"/cut.zip": {"container_unreadable", "send it again"}, "/text.zip": {"container_format", "tar.gz"},
+		"/bag-differs.tgz": {"bag_digest", `"bag/data/one.txt"`}, "/mended.zip": {"container_name", `"../one.txt"`},
+	}
+	ids := map[string]domain.BatchID{}
+	for path := range good {
+		ids[path] = in.submit(app.Deposit{Payload: base + path, Type: domain.TypeContainer})
+	}
+	for path := range bad {
+		ids[path] = in.submit(app.Deposit{Payload: base + path, Type: domain.TypeContainer})
+	}
+	for path, files := range good {
+		v := in.rest(ids[path])
+		if v.Status != "completed" || len(v.Jobs) != 1 {
+			t.Errorf("%s: %+v", path, v)
+			continue
+		}
+		in.holds(v.Jobs[0], files)
+		in.membersLived(v.Jobs[0].ID, strings.TrimPrefix(path, "/"), files)
+	}
+	for path, want := range bad {
+		v := in.rest(ids[path])
+		if v.Status != "failed" || len(v.Jobs) != 1 || deref(v.Jobs[0].ReasonCode) != want[0] || deref(v.Jobs[0].ReasonClass) != "content" || !strings.Contains(deref(v.Jobs[0].ReasonMessage), want[1]) {
+			t.Errorf("%s: want %s with %s: %+v", path, want[0], want[1], v.Jobs)
+			continue
+		}
+		const given = "select count(*) from accession.file where job_id = $1 and status = 'IGNORE' and path = $2"
+		if all, one := in.count("select count(*) from accession.file where job_id = $1", v.Jobs[0].ID), in.count(given, v.Jobs[0].ID, strings.TrimPrefix(path, "/")); all != 1 || one != 1 {
+			t.Errorf("%s has %d files, of which %d are its container, given up", path, all, one)
+		}
+	}
+	mended.Store(true)
+	job := in.rest(ids["/mended.zip"]).Jobs[0].ID
+	in.run("job", "requeue", job, "--reason", "it was mended")
+	waitFor(t, "the requeued job to complete", func() bool {
+		return in.count("select count(*) from accession.job where id = $1 and status = 'completed'", job) == 1
+	})
+	in.membersLived(job, "mended.zip", stored)
+	in.agree()
+}
+
+// membersLived checks that each file of a container had its life, and the container its own.
+func (in *installation) membersLived(job, container string, files map[string]string) {
+	in.t.Helper()
+	const at = "select count(*) from accession.file where job_id = $1 and path = $2 and status = $3"
+	if n := in.count(at+" and reason_code = 'container_unpacked'", job, container, "SKIPPED"); n != 1 {
+		in.t.Errorf("%s: the container %s is not skipped", job, container)
+	}
+	const lived = "select count(*) from accession.event e join accession.file f on f.raw_file_hash = e.aggregate_id where f.job_id = $1 and f.path = $2 and e.type = $3"
+	for name, text := range files {
+		sum := sha256.Sum256([]byte(text))
+		if n := in.count(at+" and sha256 = $4 and size = $5 and download_attempts = 0 and processing_attempts = 1", job, name, "PROCESSED", hex.EncodeToString(sum[:]), len(text)); n != 1 {
+			in.t.Errorf("%s: %q is not processed", job, name)
+		}
+		for _, kind := range []string{"discovered", "downloaded", "ready", "processing_started", "processed"} {
+			if n := in.count(lived, job, name, "file."+kind); n != 1 {
+				in.t.Errorf("%s: %q has %d events file.%s", job, name, n, kind)
+			}
+		}
+	}
+	if n := in.count("select count(*) from accession.file where job_id = $1", job); n != len(files)+1 {
+		in.t.Errorf("%s: %d files, want %d", job, n, len(files)+1)
+	}
+}

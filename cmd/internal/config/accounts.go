@@ -1,0 +1,63 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Account is a user name with its password.
+type Account struct{ User, Password string }
+
+// AccountsOfMinters returns the accounts at services that make identifiers known, by the names
+// of profiles.
+func (c Config) AccountsOfMinters() map[string]Account {
+	all, _ := parseAccounts(c.MinterCredentials) // Load has checked them
+	return all
+}
+
+// Unused returns a sentence for each line of a setting that is for a profile which is not among
+// these: nothing uses it.
+func (c Config) Unused(profiles []string) (warnings []string) {
+	for _, of := range []struct {
+		setting string
+		names   []string
+	}{{"callback_secrets", slices.Sorted(maps.Keys(c.SecretsOfCallbacks()))}, {"minter_credentials", slices.Sorted(maps.Keys(c.AccountsOfMinters()))}} {
+		for _, name := range of.names {
+			if !slices.Contains(profiles, name) {
+				warnings = append(warnings, fmt.Sprintf("%s has a line for the profile %q, and no profile has this name: correct the line, or remove it", of.setting, name))
+			}
+		}
+	}
+	return warnings
+}
+
+// parseAccounts parses accounts: on each line a name, a colon, the user, a colon, the password.
+// Empty lines and those that begin with # are left out. The error names each line that is wrong,
+// and shows nothing of it.
+func parseAccounts(text string) (map[string]Account, error) {
+	all := map[string]Account{}
+	var faults []error
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimRight(line, "\r\n")
+		if trimmed := strings.TrimSpace(line); trimmed == "" || trimmed[0] == '#' {
+			continue
+		}
+		name, rest, _ := strings.Cut(line, ":")
+		user, password, ok := strings.Cut(rest, ":")
+		name, user = strings.TrimSpace(name), strings.TrimSpace(user)
+		_, twice := all[name]
+		switch {
+		case !ok || name == "" || user == "" || password == "":
+			faults = append(faults, fmt.Errorf("line %d: write the name of a profile, a colon, the user name, a colon, and the password", n))
+		case twice:
+			faults = append(faults, fmt.Errorf("line %d: its profile has a line already", n))
+		}
+		all[name] = Account{user, password}
+	}
+	return all, errors.Join(faults...)
+}

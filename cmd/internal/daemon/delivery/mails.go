@@ -1,0 +1,56 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// Mails mails to the depositors of batches.
+type Mails struct {
+	Records Records
+	Drop    Mailer // nil = none is configured
+}
+
+// Report mails the report of a batch if the profile wants it: one mail for each report,
+// however often the step runs.
+func (m Mails) Report(ctx context.Context, p profile.Profile, b domain.Batch, r report.Body) (*domain.NoteDelivery, error) {
+	// A batch is reported once, and updated once after each report: these keys stay
+	// the same whatever else is noted about the batch meanwhile.
+	about, key := Report, string(r.Batch)+"/"+Report
+	if b.State == domain.BatchUpdateReporting && b.Report != nil {
+		about, key = Update, fmt.Sprintf("%s/%s/%.16s", r.Batch, Update, b.Report.ReportSHA256)
+	}
+	letter, err := report.LetterOf(p, r, "")
+	if err != nil {
+		return nil, err
+	}
+	return m.Send(ctx, p, profile.MailReport, record.Message{Key: key, About: about, Batch: r.Batch}, letter)
+}
+
+// Send sends one message and records its result. A mail that cannot be sent never stops
+// a batch; the error is one of the records. The result is nil if the profile does not
+// want such a mail.
+func (m Mails) Send(ctx context.Context, p profile.Profile, kind profile.Mail, of record.Message, letter report.Letter) (*domain.NoteDelivery, error) {
+	if !p.Notify.Wants(kind) {
+		return nil, nil
+	}
+	of.Channel, of.Recipients = record.ChannelMail, p.Notify.To
+	sent, err := Make(ctx, m.Records, "mail/send", of, func(d record.Delivery) error {
+		if m.Drop == nil {
+			return errors.New("no mail drop is configured")
+		}
+		return m.Drop.Send(ctx, mailOf(letter, of.Key, p.Notify.From, of.Recipients, d))
+	}, nil)
+	note := NoteOf(of, sent.Failure)
+	return &note, err
+}
+
+func mailOf(l report.Letter, key, from string, to []string, d record.Delivery) Mail {
+	return Mail{Key: key, From: from, To: to, Subject: l.Subject, Text: l.Text, HTML: l.HTML, Files: l.Files, Date: d.CreatedAt.Time}
+}

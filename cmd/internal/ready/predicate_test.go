@@ -1,0 +1,114 @@
+package ready_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/cmd/internal/ready"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/setting"
+)
+
+// predicate is a service that says whether files may be processed.
+type predicate struct {
+	mu     sync.Mutex
+	status int
+	answer string
+	asked  []ready.Question
+}
+
+func (s *predicate) says(status int, answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status, s.answer, s.asked = status, answer, nil
+}
+
+func (s *predicate) questions() []ready.Question {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *predicate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var q ready.Question
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || r.Method != http.MethodPost {
+		s.answer = err.Error()
+	}
+	s.asked = append(s.asked, q)
+	w.WriteHeader(s.status)
+	_, _ = io.WriteString(w, s.answer)
+}
+
+// TestPredicate: a file whose dataset has a predicate is ready once that says so. It is asked
+// after all else is there; a no is kept for a while, and a service that does not answer is not
+// asked about other files in the same pass.
+func TestPredicate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	service := &predicate{}
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	client, err := fetch.NewClient(fetch.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	policy, err := fetch.PolicyOf([]string{strings.TrimPrefix(server.URL, "http://")}, time.Minute, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Asker.Client = func(_ context.Context, dataset string) (*fetch.Client, error) {
+		if dataset != "nights" {
+			t.Errorf("a client for %s", dataset)
+		}
+		return client.With(policy), nil
+	}
+	f.rules = setting.Rules{MinFiles: 2, Predicate: &setting.Predicate{URL: server.URL + "/may", TimeoutSeconds: 5}}
+
+	var logged strings.Builder
+	f.Log = slog.New(slog.NewTextHandler(&logged, nil))
+
+	service.says(http.StatusOK, `{"ready": false, "why": "clouds"}`)
+	a := f.arrive("a.txt", "text")
+	f.pass(a, "DOWNLOADED")
+	if asked := service.questions(); len(asked) > 0 {
+		t.Errorf("asked before all else is there: %+v", asked)
+	}
+	b := f.arrive("b.txt", "other text")
+	for range 2 {
+		f.pass(a, "DOWNLOADED")
+	}
+	asked := service.questions()
+	if len(asked) != 2 {
+		t.Fatalf("asked %d times", len(asked))
+	}
+	is, err := f.files.Load(t.Context(), asked[0].Hash)
+	if q := asked[0]; err != nil || q.Path != is.Spec.Path || q.Size != is.Size || q.SHA256 != is.SHA256 || q.Dataset != "nights" || q.Group != "one" {
+		t.Errorf("%+v, %v", q, err)
+	}
+	for answer, status := range map[string]int{`{"ready": true}`: http.StatusInternalServerError, `{"why": "nothing"}`: http.StatusOK, "yes": http.StatusOK, `{"ready": true, "why": "` + strings.Repeat("x", 5000) + `"}`: http.StatusOK} {
+		f.clock.Advance(15 * time.Second)
+		service.says(status, answer)
+		f.pass(a, "DOWNLOADED")
+		if asked := service.questions(); len(asked) != 1 {
+			t.Errorf("%.30s: asked %d times", answer, len(asked))
+		}
+	}
+	service.says(http.StatusOK, `{"ready": true}`)
+	f.pass(a, string(domain.FileReady))
+	f.pass(b, string(domain.FileReady))
+	if silent, again := strings.Count(logged.String(), "does not answer; each pass asks it again"), strings.Count(logged.String(), "answers again"); silent != 1 || again != 1 {
+		t.Errorf("logged %d times that it is silent, %d times that it answers again, want once each:\n%s", silent, again, &logged)
+	}
+}
