@@ -15,9 +15,12 @@ import (
 )
 
 // How long an entry that cannot be claimed is set aside, and how often a queue's
-// directory is checked for unknown changes.
+// directory is checked for unknown changes. An entry that is locked again is set aside for
+// twice as long, up to the limit: what others hold for long must not be tried so often that
+// nothing else is.
 const (
 	lockedDelay = 2 * time.Second
+	lockedLimit = 32 * time.Second
 	brokenDelay = time.Minute
 	pollEvery   = time.Second
 	listEvery   = 5 * time.Second // a queue that has changed, whatever is known of it
@@ -31,6 +34,7 @@ type index struct {
 	mu      sync.Mutex
 	line    fair.Line
 	aside   map[string]asideItem  // id → when to look again
+	locked  map[string]int        // id → how often in a row it was locked
 	blocked map[string]*fair.Line // what is full → what waits for it
 	at      map[string]string     // id → what it waits for
 	last    string                // the highest id that was in the line
@@ -45,13 +49,14 @@ type asideItem struct {
 }
 
 func newIndex() *index {
-	return &index{aside: map[string]asideItem{}, blocked: map[string]*fair.Line{}, at: map[string]string{}, signal: make(chan struct{})}
+	return &index{aside: map[string]asideItem{}, locked: map[string]int{}, blocked: map[string]*fair.Line{}, at: map[string]string{}, signal: make(chan struct{})}
 }
 
 // add puts an entry in, or changes its rank.
 func (x *index) add(e fair.Item) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	delete(x.locked, e.ID)
 	x.push(e)
 	x.wake()
 }
@@ -75,6 +80,7 @@ func (x *index) remove(id string) {
 	x.line.Remove(id)
 	x.unblock(id)
 	delete(x.aside, id)
+	delete(x.locked, id)
 }
 
 // pop removes and returns the first entry that may pass a gate; if there is none it
@@ -136,6 +142,15 @@ func (x *index) setAside(e fair.Item, delay time.Duration) {
 	x.arm()
 }
 
+// setLocked sets an entry aside that another worker has locked.
+func (x *index) setLocked(e fair.Item) {
+	x.mu.Lock()
+	n := x.locked[e.ID]
+	x.locked[e.ID] = n + 1
+	x.mu.Unlock()
+	x.setAside(e, min(lockedDelay<<min(n, 8), lockedLimit))
+}
+
 // release puts an entry back that was released, after a time behind all that wait then.
 func (x *index) release(e fair.Item, delay time.Duration) {
 	if delay <= 0 {
@@ -186,6 +201,9 @@ func (x *index) restore(all bool) {
 			if a.released {
 				a.Behind = x.last
 			}
+			if all { // a worker has ended, perhaps the one that held it
+				delete(x.locked, a.ID)
+			}
 			x.push(a.Item)
 			some = true
 		}
@@ -215,6 +233,7 @@ func (x *index) merge(found []fair.Item) {
 		}
 	}
 	maps.DeleteFunc(x.aside, func(id string, _ asideItem) bool { return !there[id] })
+	maps.DeleteFunc(x.locked, func(id string, _ int) bool { return !there[id] })
 	x.wake()
 }
 
@@ -332,7 +351,7 @@ func (t *claimer) next(ctx context.Context, x *index, g gate, kind domain.Kind, 
 			x.block(e, full.what)
 		case errors.Is(err, errMoved), errors.Is(err, eventstore.ErrNotFound):
 		case errors.Is(err, eventstore.ErrLocked):
-			x.setAside(e, lockedDelay)
+			x.setLocked(e)
 		case broken:
 			t.log.Error("a "+string(kind)+" cannot be read and is set aside: run `accession verify` for details", string(kind), e.ID, "error", err)
 			x.setAside(e, brokenDelay)

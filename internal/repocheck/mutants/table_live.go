@@ -123,6 +123,10 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*claimer).next", Do: []Op{Call("setAside", "$recv.add($1)", "brokenDelay")},
 	Package: zklive, Test: "TestUnreadableAtTheHead", Hangs: true,
 }, {
+	Name: "the longer times for which locked work is set aside", Why: "where others hold many jobs and the server is slow, only theirs are tried",
+	At: "eventstore/zklive (*index).setLocked", Do: []Op{Arg("setAside", 1, "lockedDelay + time.Duration(n*0)")},
+	Package: zklive, Test: "TestLockedWorkIsTriedSeldom",
+}, {
 	Name: "the check of what is left of a job that lacks a node", Why: "a damaged job counts as one that is gone, without an error",
 	At: "eventstore/zklive (*reader).incomplete", Do: []Op{Skip("ErrBroken")},
 	Package: zklive, Test: "TestUnreadableAtTheHead",
