@@ -125,6 +125,7 @@ func prepare(t testing.TB, fetch string, set ...string) *installation {
 		"nats": address(t, "ACCESSION_TEST_NATS"), "nats_stream": "TEST_" + name, "nats_prefix": "test." + name,
 		"postgres": in.databaseURL(), "data_dir": dir, "space_reserve": "1 MiB",
 		"space_cycle": "200ms", "retry_delay": "50ms", "stop_grace": "5s", "listen_ops": "off",
+		"open_timeout": "2m", // no machine is too busy for it
 	}
 	var err error
 	_, in.begun, err = history.Server(t.Context(), in.settings["zookeeper"])

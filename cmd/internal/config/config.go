@@ -12,6 +12,10 @@ type Config struct {
 	// the working directory: 1 to 64 of a–z, 0–9 and -, the first a letter.
 	Instance string `key:"instance" default:"accession" form:"instance"`
 
+	// OpenTimeout is how long ZooKeeper, NATS and PostgreSQL may each take to answer when
+	// they are opened, before the process ends with an error: 1s to 1h.
+	OpenTimeout time.Duration `key:"open_timeout" default:"10s" min:"1s" max:"1h"`
+
 	// ZooKeeper is host:port of each server, separated by commas. At least one is
 	// required.
 	ZooKeeper []string `key:"zookeeper" default:"127.0.0.1:2181" form:"server"`

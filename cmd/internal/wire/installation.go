@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -29,9 +28,6 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
-
-// openTimeout is how long a server may take to answer when it is opened.
-const openTimeout = 10 * time.Second
 
 // Installation has all parts that the settings name, each opened on first use. Use
 // cases get its Resources; the service gets its daemons, relay, sweeper and projector.

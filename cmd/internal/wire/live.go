@@ -32,7 +32,7 @@ type LiveState struct {
 // LiveState returns the live state's adapter.
 func (in *Installation) LiveState(ctx context.Context) (*LiveState, error) {
 	return in.live.get(ctx, func(ctx context.Context) (*LiveState, error) {
-		ctx, cancel := context.WithTimeout(ctx, openTimeout)
+		ctx, cancel := context.WithTimeout(ctx, in.cfg.OpenTimeout)
 		defer cancel()
 		s, err := zklive.Open(ctx, zklive.Config{
 			Servers: in.cfg.ZooKeeper, Root: in.cfg.ZooKeeperRoot, SessionTimeout: in.cfg.ZooKeeperSessionTimeout,

@@ -60,7 +60,7 @@ func (in *Installation) Republisher(ctx context.Context) (app.Republisher, error
 
 func (in *Installation) openLog(ctx context.Context) (*eventLog, error) {
 	conn, err := nats.Connect(strings.Join(in.cfg.NATS, ","), nats.Name("accession "+in.cfg.Instance),
-		nats.Timeout(openTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(250*time.Millisecond), nats.IgnoreAuthErrorAbort(),
+		nats.Timeout(in.cfg.OpenTimeout), nats.MaxReconnects(-1), nats.ReconnectWait(250*time.Millisecond), nats.IgnoreAuthErrorAbort(),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				in.log.Warn("nats does not answer; the connection is tried again", "error", err)
@@ -71,7 +71,7 @@ func (in *Installation) openLog(ctx context.Context) (*eventLog, error) {
 	if err != nil {
 		return nil, in.unavailable(app.ServerNATS, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	ctx, cancel := context.WithTimeout(ctx, in.cfg.OpenTimeout)
 	defer cancel()
 	log, err := jslog.Open(ctx, conn, jslog.Config{Stream: in.cfg.NATSStream, Prefix: in.cfg.NATSPrefix, Instance: in.cfg.Instance})
 	if err == nil {

@@ -34,7 +34,7 @@ func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {
 		if err != nil {
 			return nil, in.unavailable(app.ServerPostgres, err)
 		}
-		ctx, cancel := context.WithTimeout(ctx, openTimeout)
+		ctx, cancel := context.WithTimeout(ctx, in.cfg.OpenTimeout)
 		defer cancel()
 		if err := pool.Ping(ctx); err != nil {
 			pool.Close()

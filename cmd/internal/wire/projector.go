@@ -125,6 +125,9 @@ func (in *Installation) tables(ctx context.Context) (*query.Waiter, error) {
 	})
 }
 
+// leaseTimeout is how long PostgreSQL may take to say that a lease is still there, or to end it.
+const leaseTimeout = 10 * time.Second
+
 // leaseEvery is how often a waiting process asks for the lease, and how often its
 // holder checks that it still has it.
 const leaseEvery = time.Second
@@ -154,7 +157,7 @@ func withLease(ctx context.Context, pool *pgxpool.Pool, do func(context.Context)
 		}
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 		defer cancel()
 		if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtext('accession projector'))"); err != nil {
 			_ = conn.Conn().Close(ctx) // which releases the lock
@@ -182,7 +185,7 @@ func watchLease(ctx context.Context, conn *pgxpool.Conn) {
 	for {
 		select {
 		case <-tick.C:
-			ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTimeout)
+			ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTimeout)
 			err := conn.Ping(ask)
 			cancel()
 			if err != nil {
