@@ -268,11 +268,11 @@ func (n *running) about(item *record.BulkItem) domain.Aggregate {
 
 // given reports whether an earlier try has given the command to the thing, as the tables
 // show, and then sets what became of it. If it was changed after the version that might be
-// changed, that is waited for.
+// changed, that is waited for: in vain, it is tried again later, but for the last try.
 func (n *running) given(ctx context.Context, item *record.BulkItem) (bool, error) {
 	waiting, cancel := context.WithTimeout(ctx, shownTime)
 	defer cancel()
-	if err := n.App.Open.Projected(waiting, n.about(item), item.Version+1); err != nil && waiting.Err() == nil {
+	if err := n.App.Open.Projected(waiting, n.about(item), item.Version+1); err != nil && (waiting.Err() == nil || item.Tries < maxTries) {
 		return false, err
 	}
 	events, err := query.EventsOfCommand(ctx, n.db, n.about(item), commandOf(n.row.ID))
