@@ -56,10 +56,15 @@ func TestUnknownInAFilter(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	// Nothing is selected by what is not there.
-	delete(unknown, "dataset") // of no bulk action
 	for field, value := range unknown {
-		kind := map[bool]string{true: "file", false: "job"}[field == "job"]
-		d.ask("cy operator/*", "POST", "/v1/bulk-actions?dry_run=true", `{"kind":"`+kind+`","verb":"requeue","filter":{"`+field+`":"`+value+`"},"reason":"x"}`).is(d, 404, app.NotFound)
+		what := `"kind":"job","verb":"requeue"`
+		switch field {
+		case "job":
+			what = `"kind":"file","verb":"requeue"`
+		case "dataset":
+			what = `"kind":"entry","verb":"retry"`
+		}
+		d.ask("cy operator/*", "POST", "/v1/bulk-actions?dry_run=true", `{`+what+`,"filter":{"`+field+`":"`+value+`"},"reason":"x"}`).is(d, 404, app.NotFound)
 	}
 	in.says(4, words("audit ls --user eve"), "eve")
 	for _, report := range []string{"failures", "retries", "files", "states"} {

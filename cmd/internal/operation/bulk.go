@@ -62,8 +62,11 @@ func bulkActions() []*Operation {
 			})),
 		row(Operation{Name: "bulk.begin", Method: http.MethodPost, Path: "/v1/bulk-actions", Summary: "Give a command to all that a filter selects",
 			Need: access.Act, On: OnSome, Write: true}, func(ctx context.Context, c *Call, in *BulkBegin) (bulk.Action, error) {
+			if err := in.Body.Permit(c.requester()); err != nil {
+				return bulk.Action{}, err
+			}
 			f := in.Body.Filter
-			if err := c.known(ctx, named{profile: f.Profile, collection: f.Collection, submitter: f.Submitter, batch: f.Batch, job: f.Job}); err != nil {
+			if err := c.known(ctx, named{profile: f.Profile, collection: f.Collection, submitter: f.Submitter, batch: f.Batch, job: f.Job, dataset: f.Dataset}); err != nil {
 				return bulk.Action{}, err
 			}
 			return bulk.Begin(ctx, c.App, in.Body, c.requester())

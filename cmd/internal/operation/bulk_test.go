@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -13,8 +14,8 @@ import (
 const (
 	namedOne = "it is about a setting, of which there are a few with names"
 	isFolder = "it is about a file in the drop folder, which is in no table that a filter could select from"
-	isQuery  = "bulk actions are about batches, jobs and files; queries are taken out together with queue park"
-	isEntry  = "it is about work, which is no deposit"
+	isNew    = "it makes an entry, of which there is none yet that a filter could select"
+	isLease  = "it is of the worker that has the lease, or asks for one"
 	isMail   = "after a process was killed the next try would send a further mail: each has a key of its own"
 	isBulk   = "it is a bulk action itself"
 	isPlace  = "it is for the one batch whose work has gone: freed too early, more of a user's deposits run than may"
@@ -27,7 +28,8 @@ var oneByOne = map[string]string{
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
 	"drop.start": namedOne, "drop.stop": namedOne, "drop.retry": isFolder, "drop.rm": isFolder,
-	"compute": isEntry, "query": isQuery, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk, "poison": "it applies all that is held, or what is held of one thing",
+	"compute.submit": isNew, "compute.claim": isLease, "compute.heartbeat": isLease, "compute.complete": isLease, "compute.fail": isLease, "compute.put": isLease,
+	"query.send-report": isMail, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk, "poison": "it applies all that is held, or what is held of one thing",
 }
 
 // TestCommandsAreBulkActions: a command of operators may be given to all that a filter selects,
@@ -43,8 +45,8 @@ func TestCommandsAreBulkActions(t *testing.T) {
 			continue
 		}
 		all[op.Name] = true
-		noun, verb, _ := strings.Cut(op.Name, ".")
-		many := slices.ContainsFunc(bulk.Verbs, func(v bulk.Verb) bool { return string(v.Kind) == noun && v.Name == verb })
+		noun, _, _ := strings.Cut(op.Name, ".")
+		many := slices.ContainsFunc(bulk.Verbs, func(v bulk.Verb) bool { return operationOf(v) == op.Name })
 		name := op.Name
 		if oneByOne[name] == "" {
 			name = noun
@@ -58,8 +60,16 @@ func TestCommandsAreBulkActions(t *testing.T) {
 		t.Errorf("%s is no command", name)
 	}
 	for _, v := range bulk.Verbs {
-		if name := string(v.Kind) + "." + v.Name; !all[name] {
+		if name := operationOf(v); !all[name] {
 			t.Errorf("%s is no operation", name)
 		}
 	}
+}
+
+// operationOf returns the operation that gives the command to one thing.
+func operationOf(v bulk.Verb) string {
+	if v.Kind == domain.KindEntry {
+		return "compute." + v.Name
+	}
+	return string(v.Kind) + "." + v.Name
 }

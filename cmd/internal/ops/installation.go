@@ -162,7 +162,7 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_bulk_still_seconds", Help: "Time since the bulk action that has stood still for longest last went on, or was requested; 0 = all have ended."},
 		{Name: "accession_mails_waiting", Help: "Mails that wait until the mail server takes them."},
 		{Name: "accession_mail_oldest_seconds", Help: "How long the oldest of them has waited; 0 = none waits."},
-		{Name: "accession_bulk_refused", Help: "Batches, jobs and files that bulk actions could not change: of those that have not ended, and those that ended within a day."},
+		{Name: "accession_bulk_refused", Help: "Things that bulk actions could not change: of those that have not ended, and those that ended within a day."},
 		{Name: "accession_overdue_files", Help: "Attempts at files that have taken longer than the timeouts and that no sweeper has ended; counted once a minute, up to 1000."},
 		{Name: "accession_batches_unexplained", Help: "Batches that do not add up in the tables: the listed jobs are not the sum of those completed, failed, held, deleted and in progress, or a job has no row. Some batches are checked each minute, all in turn; counted up to 1000."},
 	} {

@@ -299,8 +299,28 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",
 }, {
 	Name: "where a user may act when its bulk action is carried out", Why: "a user acts whose right was withdrawn",
-	At: "cmd/internal/app/bulk (*running).next", Do: []Op{Never("Empty")},
+	At: "cmd/internal/app/bulk (*running).next", Do: []Op{Never("closed")},
 	Package: e2e, Test: "TestBulkActionsOverHTTP",
+}, {
+	Name: "the right to begin a bulk action about entries and queries", Why: "an operator of one collection ends the queries of all users",
+	At: "cmd/internal/app/bulk (Request).Permit", Do: []Op{Never("closed")},
+	Package: e2e, Test: "TestBulkActionsInAllCollections",
+}, {
+	Name: "the right in all collections of a bulk action about entries and queries", Why: "a user who has lost it acts on the queries of all users",
+	At: "cmd/internal/app/bulk (selection).closed", Do: []Op{Never("everywhere")},
+	Package: e2e, Test: "TestBulkActionsInAllCollections",
+}, {
+	Name: "the datasets of the collection that a bulk action selects", Why: "the work of all collections is retried in place of that of one",
+	At: "cmd/internal/app/bulk (*selection).resolve", Do: []Op{Always("KindEntry")},
+	Package: e2e, Test: "TestBulkActionsInAllCollections",
+}, {
+	Name: "the refusal of conditions that a kind does not have", Why: "a bulk action about the queries of a collection ends those of all",
+	At: "cmd/internal/app/bulk (Filter).check", Do: []Op{Never("value")},
+	Package: "cmd/internal/app/bulk", Test: "TestConditionsOfKinds",
+}, {
+	Name: "the tables that a bulk action waits for", Why: "while the tables are behind, a bulk action says of what it has changed that it was refused",
+	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Never("maxTries")},
+	Package: "cmd/internal/app/bulk", Test: "TestTablesThatAreBehind",
 }, {
 	Name: "the requeue of a file that was cut off", Why: "a job stays failed when the command that requeued its file was killed, and is refused when it is given again",
 	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Never("FileDiscovered")},

@@ -22,7 +22,7 @@ import (
 
 // Request is a command about all that a filter selects.
 type Request struct {
-	Kind     domain.Kind `json:"kind" enum:"batch,job,file" doc:"What it is about"`
+	Kind     domain.Kind `json:"kind" enum:"batch,job,file,entry,query" doc:"What it is about"`
 	Verb     string      `json:"verb" maxLength:"20" example:"requeue" doc:"The command, as for one thing"`
 	Filter   Filter      `json:"filter" doc:"What it selects; at least one condition"`
 	Priority *int        `json:"priority,omitempty" minimum:"0" maximum:"99" doc:"The new priority, with the verb priority: lower runs first"`
@@ -58,7 +58,7 @@ type Action struct {
 
 // Item is a thing that a bulk action has taken.
 type Item struct {
-	ID      string `json:"id" doc:"Batch id, job id or hash of the file"`
+	ID      string `json:"id" doc:"Batch id, job id, hash of the file, entry id or query id"`
 	Outcome string `json:"outcome" enum:"begun,done,refused" doc:"What became of it"`
 	State   string `json:"state,omitempty" doc:"Its state afterwards"`
 	Code    string `json:"code,omitempty" doc:"Kind of the error for which it was refused"`
@@ -72,8 +72,18 @@ type Requester struct {
 	Acts *access.Filter // where it may act
 }
 
-// Begin keeps a request, which the service then carries out; a dry run only returns what it
-// would be about. Requested again under the same command id it is the same bulk action.
+// Permit refuses a request of one who may act on nothing of its kind.
+func (r Request) Permit(by Requester) error {
+	if (selection{kind: r.Kind, sees: by.Acts}).closed() {
+		return &app.Error{Kind: app.Forbidden, What: "give a command to all", Err: fmt.Errorf("you have no right to act on all %s", Plural(r.Kind)),
+			Hint: "entries and queries are of no collection: it takes the right to act in all, which an administrator gives with `accession user grant`"}
+	}
+	return nil
+}
+
+// Begin keeps a request that is permitted, which the service then carries out; a dry run only
+// returns what it would be about. Requested again under the same command id it is the same
+// bulk action.
 func Begin(ctx context.Context, a *app.App, r Request, by Requester) (begun Action, err error) {
 	defer app.Explained(&err, "give a command to all")
 	v, err := find(r)
@@ -83,7 +93,10 @@ func Begin(ctx context.Context, a *app.App, r Request, by Requester) (begun Acti
 	if err := r.Filter.check(r.Kind); err != nil {
 		return begun, err
 	}
-	s := selection{r.Kind, r.Filter, by.Acts}
+	s := selection{kind: r.Kind, Filter: r.Filter, sees: by.Acts}
+	if err := s.resolve(ctx, a); err != nil {
+		return begun, err
+	}
 	db, err := a.Open.DB(ctx)
 	if err != nil {
 		return begun, err

@@ -140,6 +140,9 @@ func (n *running) read(ctx context.Context) error {
 		return err
 	}
 	n.of = selection{kind: n.request.Kind, Filter: n.request.Filter}
+	if err := n.of.resolve(ctx, n.App); err != nil {
+		return err
+	}
 	if n.of.OlderThan.IsZero() || n.of.OlderThan.After(n.row.RequestedAt) {
 		n.of.OlderThan = n.row.RequestedAt
 	}
@@ -161,7 +164,7 @@ func (n *running) read(ctx context.Context) error {
 // next takes the next things; nil = there are none, and the bulk action has ended, or
 // another process has taken them.
 func (n *running) next(ctx context.Context) ([]record.BulkItem, error) {
-	if n.row.CancelledAt == nil && n.of.sees != nil && n.of.sees.Empty() {
+	if n.row.CancelledAt == nil && n.of.closed() {
 		if _, err := n.records.CancelBulkAction(ctx, n.row.ID, withdrawn); err != nil {
 			return nil, err
 		}

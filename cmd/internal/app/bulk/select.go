@@ -3,12 +3,17 @@ package bulk
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/asked"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -18,26 +23,19 @@ type Filter struct {
 	Job        string    `json:"job,omitempty" maxLength:"40" doc:"Only of this job; of files"`
 	State      string    `json:"state,omitempty" maxLength:"40" doc:"Only in this state"`
 	Name       string    `json:"name,omitempty" maxLength:"400" doc:"Only with this text in their path; of files"`
-	Profile    string    `json:"profile,omitempty" maxLength:"200" doc:"Only of this profile"`
-	Collection string    `json:"collection,omitempty" maxLength:"200" doc:"Only of this collection"`
+	Dataset    string    `json:"dataset,omitempty" maxLength:"128" doc:"Only about this dataset; of entries"`
+	Profile    string    `json:"profile,omitempty" maxLength:"200" doc:"Only of this profile, entries: of its datasets; not of queries"`
+	Collection string    `json:"collection,omitempty" maxLength:"200" doc:"Only of this collection, entries: of its datasets; not of queries"`
 	Submitter  string    `json:"submitter,omitempty" maxLength:"256" doc:"Only submitted by this user"`
 	Code       string    `json:"code,omitempty" maxLength:"100" doc:"Only those that failed or wait for a reason with this code"`
-	Host       string    `json:"host,omitempty" maxLength:"300" doc:"Only those whose payload comes from this host"`
+	Host       string    `json:"host,omitempty" maxLength:"300" doc:"Only those whose payload comes from this host, entries: with an input of it; not of queries"`
 	Since      time.Time `json:"since,omitzero" doc:"Only those begun from this time on"`
 	OlderThan  time.Time `json:"older_than,omitzero" doc:"Only those begun before this time"`
 }
 
 // check reports what is wrong with the filter for a kind of thing.
 func (f Filter) check(kind domain.Kind) error {
-	var states []string
-	switch kind {
-	case domain.KindBatch:
-		states = words(domain.BatchStates)
-	case domain.KindJob:
-		states = words(domain.JobStates)
-	default:
-		states = words(domain.FileStates)
-	}
+	states := statesOf(kind)
 	_, batchErr := domain.ParseBatchID(f.Batch)
 	_, jobErr := domain.ParseJobID(f.Job)
 	switch {
@@ -45,14 +43,58 @@ func (f Filter) check(kind domain.Kind) error {
 		return invalid("give at least one condition, such as a state", "a filter that selects everything is not accepted")
 	case f.State != "" && !slices.Contains(states, f.State):
 		return invalid("", "state=%q is not one of %v", f.State, states)
-	case kind == domain.KindBatch && f.Batch != "", kind != domain.KindFile && (f.Job != "" || f.Name != ""):
-		return invalid("batch is for jobs and files, job and name are for files", "the filter does not fit a %s", kind)
+	}
+	for _, c := range []struct {
+		name, value string
+		of          []domain.Kind
+	}{
+		{"batch", f.Batch, []domain.Kind{domain.KindJob, domain.KindFile}},
+		{"job", f.Job, []domain.Kind{domain.KindFile}},
+		{"name", f.Name, []domain.Kind{domain.KindFile}},
+		{"dataset", f.Dataset, []domain.Kind{domain.KindEntry}},
+		{"profile", f.Profile, deposited},
+		{"collection", f.Collection, deposited},
+		{"host", f.Host, deposited},
+	} {
+		if c.value != "" && !slices.Contains(c.of, kind) {
+			return invalid("it is one of "+plurals(c.of), "%s is no condition of %s", c.name, Plural(kind))
+		}
+	}
+	switch {
 	case f.Batch != "" && batchErr != nil:
 		return invalid("", "%v", batchErr)
 	case f.Job != "" && jobErr != nil:
 		return invalid("", "%v", jobErr)
 	}
 	return nil
+}
+
+// deposited are the kinds that are of a profile, or of a dataset that is.
+var deposited = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindEntry}
+
+// plurals returns the words for things of some kinds.
+func plurals(kinds []domain.Kind) string {
+	all := make([]string, len(kinds))
+	for i, kind := range kinds {
+		all[i] = Plural(kind)
+	}
+	return strings.Join(all, ", ")
+}
+
+// statesOf returns the states of things of a kind.
+func statesOf(kind domain.Kind) []string {
+	switch kind {
+	case domain.KindBatch:
+		return words(domain.BatchStates)
+	case domain.KindJob:
+		return words(domain.JobStates)
+	case domain.KindEntry:
+		return words([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})
+	case domain.KindQuery:
+		return words([]asked.State{asked.Received, asked.Parked, asked.Grabbed, asked.Answered, asked.Failed})
+	default:
+		return words(domain.FileStates)
+	}
 }
 
 func words[S ~string](list []S) []string {
@@ -67,7 +109,30 @@ func words[S ~string](list []S) []string {
 type selection struct {
 	kind domain.Kind
 	Filter
-	sees *access.Filter // nil = everything
+	sees     *access.Filter // nil = everything
+	datasets []string       // of the profile and the collection, of entries; nil = any
+}
+
+// closed reports whether its user may act on nothing of its kind. Entries and queries are of
+// no collection: as for one of them, it takes the right to act in all.
+func (s selection) closed() bool {
+	everywhere := s.kind == domain.KindEntry || s.kind == domain.KindQuery
+	return s.sees != nil && (s.sees.Empty() || everywhere && !s.sees.All)
+}
+
+// resolve finds the datasets of the profile and the collection, by which entries are selected.
+func (s *selection) resolve(ctx context.Context, a *app.App) error {
+	if s.kind != domain.KindEntry || s.Profile == "" && s.Collection == "" {
+		return nil
+	}
+	all, err := directories.Datasets(ctx, a)
+	s.datasets = []string{} // none, and not any
+	for _, d := range all {
+		if (s.Profile == "" || d.Profile == s.Profile) && (s.Collection == "" || d.Collection == s.Collection) {
+			s.datasets = append(s.datasets, d.Name)
+		}
+	}
+	return err
 }
 
 func (s selection) common() query.Filter {
@@ -76,6 +141,15 @@ func (s selection) common() query.Filter {
 
 func (s selection) jobs(after string, limit int) query.JobFilter {
 	return query.JobFilter{Filter: s.common(), Batch: domain.BatchID(s.Batch), State: domain.JobState(s.State), After: domain.JobID(after), Limit: limit}
+}
+
+func (s selection) entries(before string, limit int) query.EntryFilter {
+	return query.EntryFilter{Status: entry.State(s.State), Dataset: s.Dataset, Datasets: s.datasets, Submitter: s.Submitter, Code: s.Code, Host: s.Host,
+		Since: s.Since, Until: s.OlderThan, Before: compute.ID(before), Limit: limit}
+}
+
+func (s selection) queries(before string, limit int) query.QueryFilter {
+	return query.QueryFilter{Status: asked.State(s.State), Submitter: s.Submitter, Code: s.Code, Since: s.Since, Until: s.OlderThan, Before: domain.QueryID(before), Limit: limit}
 }
 
 // after returns things in the order of their list, behind one, with their versions.
@@ -97,6 +171,18 @@ func (s selection) after(ctx context.Context, db query.DB, last string, limit in
 			items = append(items, record.BulkItem{Target: j.ID, Version: j.Version})
 		}
 		return items, err
+	case domain.KindEntry:
+		rows, err := query.Entries(ctx, db, s.entries(last, limit))
+		for _, e := range rows {
+			items = append(items, record.BulkItem{Target: e.ID, Version: e.Version})
+		}
+		return items, err
+	case domain.KindQuery:
+		rows, err := query.Queries(ctx, db, s.queries(last, limit))
+		for _, q := range rows {
+			items = append(items, record.BulkItem{Target: q.ID, Version: q.Version})
+		}
+		return items, err
 	default:
 		rows, err := query.Files(ctx, db, query.FileFilter{Filter: s.common(), Batch: domain.BatchID(s.Batch), Job: domain.JobID(s.Job), State: domain.FileState(s.State),
 			Name: s.Name, After: domain.FileHash(last), Limit: limit})
@@ -107,8 +193,8 @@ func (s selection) after(ctx context.Context, db query.DB, last string, limit in
 	}
 }
 
-// countedFiles is how many files are counted at most.
-const countedFiles = 10_000
+// counted is how many files, entries or queries are counted at most.
+const counted = 10_000
 
 // count returns how many things are selected, nil = more than are counted.
 func (s selection) count(ctx context.Context, db query.DB) (*int64, error) {
@@ -120,8 +206,8 @@ func (s selection) count(ctx context.Context, db query.DB) (*int64, error) {
 	case domain.KindJob:
 		n, err = query.TotalJobs(ctx, db, s.jobs("", 0))
 	default:
-		items, listErr := s.after(ctx, db, "", countedFiles+1)
-		if len(items) > countedFiles {
+		items, listErr := s.after(ctx, db, "", counted+1)
+		if len(items) > counted {
 			return nil, listErr
 		}
 		n, err = int64(len(items)), listErr
@@ -134,7 +220,7 @@ const sample = 10
 
 // Tried is what a command would do to one thing.
 type Tried struct {
-	ID      string       `json:"id" doc:"Batch id, job id or hash of the file"`
+	ID      string       `json:"id" doc:"Batch id, job id, hash of the file, entry id or query id"`
 	Change  *app.Changed `json:"change,omitempty" doc:"What would change"`
 	Code    string       `json:"code,omitempty" doc:"Kind of the error for which it would be refused"`
 	Refusal string       `json:"refusal,omitempty" doc:"Why it would be refused"`

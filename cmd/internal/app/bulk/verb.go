@@ -1,5 +1,5 @@
-// Package bulk has the use cases about bulk actions: commands of operators about all
-// batches, jobs or files that a filter selects, which the service carries out.
+// Package bulk has the use cases about bulk actions: commands of operators about all batches,
+// jobs, files, entries or queries that a filter selects, which the service carries out.
 package bulk
 
 import (
@@ -10,6 +10,8 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/again"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -56,6 +58,8 @@ var Verbs = []Verb{
 	verbOf(domain.KindFile, "redownload", true, function(again.Redownload)),
 	verbOf(domain.KindFile, "reprocess", true, function(again.Reprocess)),
 	verbOf(domain.KindFile, "abandon", true, function(again.Abandon)),
+	verbOf(domain.KindEntry, "retry", false, function(entries.Retry)),
+	verbOf(domain.KindQuery, "fail", true, function(queries.Fail)),
 }
 
 // find returns the row of a request, or an error that says what is wrong with the request.
@@ -66,7 +70,7 @@ func find(r Request) (Verb, error) {
 		for i, v := range Verbs {
 			names[i] = string(v.Kind) + " " + v.Name
 		}
-		return Verb{}, invalid("choose one of "+strings.Join(names, ", "), "%q is not a command about all %ss that a filter selects", r.Verb, r.Kind)
+		return Verb{}, invalid("choose one of "+strings.Join(names, ", "), "%q is not a command about all %s that a filter selects", r.Verb, Plural(r.Kind))
 	}
 	v := Verbs[i]
 	switch {
@@ -76,6 +80,22 @@ func find(r Request) (Verb, error) {
 		return v, invalid("give priority with the verb priority, and only with it", "the priority does not fit the verb %s", v.Name)
 	}
 	return v, nil
+}
+
+// Kinds are what bulk actions are about.
+var Kinds = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindEntry, domain.KindQuery}
+
+// Plural returns the word for things of a kind.
+func Plural(kind domain.Kind) string {
+	switch kind {
+	case domain.KindBatch:
+		return "batches"
+	case domain.KindEntry:
+		return "entries"
+	case domain.KindQuery:
+		return "queries"
+	}
+	return string(kind) + "s"
 }
 
 func invalid(hint, format string, args ...any) error {

@@ -1,5 +1,5 @@
-// Package bulk has the commands about bulk actions: one command about all batches, jobs or
-// files that a filter selects.
+// Package bulk has the commands about bulk actions: one command about all batches, jobs, files,
+// entries or queries that a filter selects.
 package bulk
 
 import (
@@ -48,9 +48,10 @@ func Command(e Env) *cobra.Command {
 	return e.Group(&cobra.Command{
 		Use:   "bulk",
 		Short: "Give a command to all that a filter selects",
-		Long: `A bulk action gives one command, such as requeue, to all batches, jobs or files that a
-filter selects. The service carries it out (the role daemons), each thing once, also when
-a process is killed in the middle; what could not be changed is kept with its reason.`,
+		Long: `A bulk action gives one command, such as requeue, to all batches, jobs, files, entries of
+the compute queue or queries that a filter selects. The service carries it out (the role
+daemons), each thing once, also when a process is killed in the middle; what could not be
+changed is kept with its reason.`,
 		Example: "  accession bulk begin job requeue --state failed --code checksum --dry-run\n  accession bulk items " + sample + " --outcome refused",
 	}, e.begin(), e.ls(), e.show(), e.items(), e.cancel())
 }
@@ -58,7 +59,7 @@ a process is killed in the middle; what could not be changed is kept with its re
 // verbs lists the commands that may be given, a line for each kind.
 func verbs() string {
 	var b strings.Builder
-	for _, kind := range []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile} {
+	for _, kind := range bulk.Kinds {
 		var names []string
 		for _, v := range bulk.Verbs {
 			if v.Kind == kind {
@@ -86,6 +87,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 ` + verbs(),
 		Example: "  accession bulk begin job requeue --state failed --code checksum --reason \"the source is repaired\"\n" +
 			"  accession bulk begin job hold --batch bid0000000001 --state pending --yes\n" +
+			"  accession bulk begin entry retry --dataset tides --state FAILED --code exit_status --yes\n" +
 			"  accession bulk begin batch cleanup --state completed --older-than 90d --dry-run -o json",
 		Args: cobra.ExactArgs(2),
 	}
@@ -93,6 +95,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 	c.Flags().StringVar(&r.Filter.Job, "job", "", "only files of this `JID`")
 	c.Flags().StringVar(&r.Filter.State, "state", "", "only those in this `STATE`")
 	c.Flags().StringVar(&r.Filter.Name, "name", "", "only files with this `TEXT` in their path")
+	c.Flags().StringVar(&r.Filter.Dataset, "dataset", "", "only entries about this `DATASET`")
 	flags.Filter(c, &f, "those")
 	c.Flags().IntVar(&priority, "to", 0, "the new priority `N`, with the command priority: 0 to 99, lower runs first")
 	c.Flags().StringVar(&r.Reason, "reason", "", "record this `TEXT` as the reason")
@@ -161,13 +164,11 @@ func tried(w io.Writer, would bulk.Action) {
 func count(n *int64, kind domain.Kind) string {
 	switch {
 	case n == nil:
-		return "more than 10,000 " + string(kind) + "s"
+		return "more than 10,000 " + bulk.Plural(kind)
 	case *n == 1:
 		return "1 " + string(kind)
-	case kind == domain.KindBatch:
-		return fmt.Sprintf("%d batches", *n)
 	}
-	return fmt.Sprintf("%d %ss", *n, kind)
+	return fmt.Sprintf("%d %s", *n, bulk.Plural(kind))
 }
 
 // lookPause is how often a waiting command looks how far an action is.
@@ -205,7 +206,7 @@ func (e Env) shown(now bulk.Action) error {
 
 func view(w io.Writer, now bulk.Action) {
 	render.Pairs(w, [][2]any{
-		{"bulk action", now.ID}, {"state", now.State}, {"command", now.Request.Verb + " of " + string(now.Request.Kind) + "s"}, {"where", export.Line(filter(now.Request.Filter))},
+		{"bulk action", now.ID}, {"state", now.State}, {"command", now.Request.Verb + " of " + bulk.Plural(now.Request.Kind)}, {"where", export.Line(filter(now.Request.Filter))},
 		{"reason", export.Line(now.Request.Reason)}, {"by", export.Line(now.By)}, {"requested", render.Time(now.RequestedAt)}, {"ended", render.Time(render.Deref(now.EndedAt))},
 		{"selected", count(now.Matched, now.Request.Kind)}, {"done", now.Done}, {"refused", now.Refused}, {"cancelled by", export.Line(now.CancelledBy)},
 	}...)
@@ -217,7 +218,7 @@ func view(w io.Writer, now bulk.Action) {
 // filter returns the conditions of a filter as text.
 func filter(f bulk.Filter) string {
 	var all []string
-	for _, c := range [][2]string{{"batch", f.Batch}, {"job", f.Job}, {"state", f.State}, {"name", f.Name}, {"profile", f.Profile}, {"collection", f.Collection},
+	for _, c := range [][2]string{{"batch", f.Batch}, {"job", f.Job}, {"state", f.State}, {"name", f.Name}, {"dataset", f.Dataset}, {"profile", f.Profile}, {"collection", f.Collection},
 		{"submitter", f.Submitter}, {"code", f.Code}, {"host", f.Host}} {
 		if c[1] != "" {
 			all = append(all, c[0]+"="+c[1])
