@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -71,5 +74,41 @@ func (in *installation) answered(d *door, caller string, id domain.QueryID) {
 		var q queries.Query
 		d.ask(caller, http.MethodGet, "/v1/queries/"+string(id), "").is(d, 200, "").into(d, &q)
 		return q.Over()
+	})
+}
+
+// TestListsAnsweredAtOnce: two lists of one user are answered at once; one more is refused before
+// its body is read, another user's is answered, and one that has been answered makes room.
+func TestListsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	in.serveInProcess()
+	d := in.door()
+	const path = "/v1/queries/answer?format=csv"
+	var all sync.WaitGroup
+	var lists []*io.PipeWriter
+	for range 2 {
+		body, list := io.Pipe()
+		lists = append(lists, list)
+		read := make(chan struct{}) // closed when the service begins to read it
+		traced := httptrace.WithClientTrace(in.ctx(), &httptrace.ClientTrace{Got100Continue: func() { close(read) }})
+		r, err := http.NewRequestWithContext(traced, http.MethodPost, d.url+path, body)
+		in.must(err)
+		all.Go(func() { d.do(r, "ana depositor/test", "Expect: 100-continue").is(d, 200, "") })
+		<-read
+	}
+	refused := d.ask("ana depositor/test", http.MethodPost, path, "local:none\n").is(d, http.StatusTooManyRequests, app.Full)
+	if limit := refused.header.Get("RateLimit"); !strings.HasPrefix(limit, `"answers";r=0`) || refused.header.Get("Retry-After") == "" {
+		t.Errorf("refused with %v", refused.header)
+	}
+	d.ask("bob depositor/test", http.MethodPost, path, "local:none\n").is(d, 200, "")
+	for _, list := range lists {
+		_, err := io.WriteString(list, "local:none\n")
+		in.must(err)
+		in.must(list.Close())
+	}
+	all.Wait()
+	waitFor(t, "room for a list", func() bool {
+		return d.ask("ana depositor/test", http.MethodPost, path, "local:none\n").status == http.StatusOK
 	})
 }

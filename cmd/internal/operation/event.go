@@ -63,7 +63,7 @@ func (in *EventStream) types() (s app.Selection, err error) {
 }
 
 func eventStreams() []*Operation {
-	open := new(following.Streams)
+	open := &atOnce{name: "event-streams", what: "follow events", counted: "streams are open", all: following.MaxStreams, ofOne: following.MaxStreamsOfOne, wait: time.Minute}
 	return []*Operation{
 		stream(Operation{Name: "event.follow", Method: http.MethodGet, Path: "/v1/events", Summary: "Follow the events, as a stream (server-sent events)",
 			On: OnSeen, Sends: []string{"text/event-stream"}}, func(ctx context.Context, c *Call, in *EventStream) (send, error) {
@@ -92,7 +92,7 @@ func eventStreams() []*Operation {
 			if in.To > 0 && in.To <= after {
 				return nil, invalid("from %d to %d there is nothing", after+1, in.To)
 			}
-			if err := open.Enter(ctx, c.Caller.Name); err != nil {
+			if err := open.enter(ctx, c.Caller.Name); err != nil {
 				return nil, err
 			}
 			s.From = after + 1

@@ -80,7 +80,11 @@ type QueryChange struct {
 	Match
 }
 
+// How many lists of identifiers are answered at once, each of up to [lookup.MaxLines] lines.
+const answersAtOnce, answersOfOne = 16, 2
+
 func queryOperations() []*Operation {
+	answering := &atOnce{name: "answers", what: "ask about a list", counted: "lists are answered", all: answersAtOnce, ofOne: answersOfOne, wait: 5 * time.Second}
 	all := []*Operation{
 		row(Operation{Name: "query.submit", Method: http.MethodPost, Path: "/v1/queries", Summary: "Ask about a list of identifiers, in turn",
 			On: OnSeen, Write: true, File: true}, func(ctx context.Context, c *Call, in *QuerySubmit) (q queries.Query, err error) {
@@ -103,6 +107,9 @@ func queryOperations() []*Operation {
 		}),
 		stream(Operation{Name: "query.answer", Method: http.MethodPost, Path: "/v1/queries/answer", Summary: "Ask about a list of identifiers now",
 			On: OnSeen, File: true, Sends: reportTypes()}, func(ctx context.Context, c *Call, in *QueryAnswer) (send, error) {
+			if err := answering.enter(ctx, c.Caller.Name); err != nil {
+				return nil, err
+			}
 			list, err := queries.Read("-", in.body)
 			if err != nil {
 				return nil, err

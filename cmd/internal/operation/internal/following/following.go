@@ -22,8 +22,8 @@ const (
 	Heartbeat = 15 * time.Second
 	// Life is when a stream ends: the client resumes it, with the rights of then.
 	Life = 15 * time.Minute
-	// maxStreams is how many streams one process serves, maxStreamsOfOne how many of one user.
-	maxStreams, maxStreamsOfOne = 500, 50
+	// MaxStreams is how many streams one process serves, MaxStreamsOfOne how many of one user.
+	MaxStreams, MaxStreamsOfOne = 500, 50
 	// knownOwners bounds how many batches and files a stream knows the owner of.
 	knownOwners = 4096
 )

@@ -134,34 +134,3 @@ func TestStreamWithinRights(t *testing.T) {
 		}
 	}
 }
-
-// TestStreamsAreCounted: one user cannot take the streams of all, and one that ends makes room.
-func TestStreamsAreCounted(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var s Streams
-		request, end := context.WithCancel(t.Context())
-		defer end()
-		first, endFirst := context.WithCancel(request)
-		for n := range maxStreams {
-			ctx := request
-			if n == 0 {
-				ctx = first
-			}
-			if err := s.Enter(ctx, fmt.Sprint(n/maxStreamsOfOne)); err != nil {
-				t.Fatal(n, err)
-			}
-			if n == maxStreamsOfOne-1 && s.Enter(request, "0") == nil {
-				t.Error("one user has more than its part")
-			}
-		}
-		if err := s.Enter(request, "another"); err == nil {
-			t.Error("there are more than may be")
-		}
-		endFirst()
-		synctest.Wait()
-		if err := s.Enter(request, "another"); err != nil {
-			t.Error(err)
-		}
-	})
-}
