@@ -51,7 +51,7 @@ WITH_STACK := deploy/ci/with-stack.sh
 
 # Packages whose tests ask for ZooKeeper, NATS or PostgreSQL. All others are unit
 # tests; one that is missing here fails in `make unit` and says what it wants.
-NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(answer|app(/people)?|cli|daemon(/originals)?|ready|record|stack|sweep|wire))$$
+NEED_SERVERS := /(eventstore/(zklive|jslog|follow)|projections(/projtest)?|cmd/accession/e2e(/model)?|internal/testkit/history|cmd/internal/(answer|app(/people)?|cli|daemon(/(daily|originals|outgoing))?|ready|record|stack|sweep|wire))$$
 
 ##@ Start here
 .PHONY: help setup demo build

@@ -134,6 +134,10 @@ var Layers = []Layer{
 		May:      join(core, effects, []string{"cmd/internal/answer", "cmd/internal/daemon/delivery", "cmd/internal/daemon/limits", "cmd/internal/daemon/reason"}),
 		TestMay:  []string{"eventstore/memory", "eventstore/storetest/..."},
 	}, {
+		Packages: []string{"cmd/internal/daemon/daily"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/delivery"}),
+		TestMay:  []string{"projections/projtest"},
+	}, {
 		Packages: []string{"cmd/internal/daemon/delivery"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason", "cmd/internal/daemon/report"}),
 	}, {

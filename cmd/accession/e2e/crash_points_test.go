@@ -71,6 +71,7 @@ var scenes = []pointScene{
 	{"daemon/downloading/discard-container/...", unpacks},
 	{"daemon/processing/skip-container/...", unpacks},
 	{"daemon/again/...", sendsAgain},
+	{"daemon/daily/...", mailsDaily},
 	{"daemon/query/send-again/...", sendsAnswersAgain},
 	{"daemon/query/...", mailsAnswers},
 	{"record/delivery/expect/...", mailsAnswers},

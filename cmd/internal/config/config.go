@@ -61,6 +61,12 @@ type Config struct {
 	// MailFrom is the address from which the reports of queries are mailed; without it none
 	// are. The mails of deposits have that of their profile.
 	MailFrom string `key:"mail_from" form:"address"`
+	// DailyMail are the addresses, separated by commas, to which a mail goes each day that
+	// says what is inconsistent, late or waits for a person. Without it there is none.
+	DailyMail string `key:"daily_mail" form:"addresses"`
+	// DailyMailAt is when it is sent, in UTC: 00:00 to 23:59. What was due while no process
+	// ran is sent when one does.
+	DailyMailAt string `key:"daily_mail_at" default:"06:00" form:"time of day"`
 	// SMTPServer is host:port of the mail server that takes the mails. They are kept in
 	// PostgreSQL until it has. Without it mails are put into mail_dir.
 	SMTPServer string `key:"smtp_server" form:"server"`

@@ -24,7 +24,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials"}, r.Name) {
+		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials"}, r.Name) {
 			t.Errorf("row %+v", r)
 		}
 	}
@@ -124,6 +124,9 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		"minter_credentials (flag): line 1: write the name of a profile, a colon, the user name, a colon, and the password; docs/identifiers.md":  flag("minter_credentials=maps: s3cret"),
 		"minter_credentials (flag): line 2: its profile has a line already":                                                                       flag("minter_credentials=maps:a:b\nmaps:a:s3cret"),
 		"smtp_user and smtp_password belong together; set both or neither":                                                                        flag("smtp_user=accession"),
+		"daily_mail (flag): there is no address to send from; set mail_from":                                                                      flag("daily_mail=ops@example.org"),
+		`daily_mail (flag): "ana" is not a list of mail addresses; write user@host without names, several separated by commas`:                    flag("mail_from=a@example.org", "daily_mail=ana"),
+		`daily_mail_at (flag): "6 o'clock" is not a time of day; write it as hours and minutes, such as 06:00`:                                    flag("daily_mail_at=6 o'clock"),
 		`smtp_tls (flag): a password would be sent in the clear; choose starttls or tls`:                                                          flag("smtp_server=mail.example.org:25", "smtp_user=accession", "smtp_password=s3cret", "smtp_tls=none"),
 		`smtp_tls (flag): "ssl" is not one of starttls, tls, none`:                                                                                flag("smtp_tls=ssl"),
 		`outbox_full (default): 20000 is not between outbox_warn, 5000, and outbox_stop, 20000`:                                                   flag("outbox_stop=20000"),

@@ -149,6 +149,9 @@ func (r *Resolved) crossCheck() (faults Faults) {
 	if r.SMTPUser != "" && r.SMTPTLS == "none" && !loopback(r.SMTPServer) {
 		faults = append(faults, Fault{"smtp_tls", r.origins["smtp_tls"], "a password would be sent in the clear", "choose starttls or tls"})
 	}
+	if r.DailyMail != "" && r.MailFrom == "" {
+		faults = append(faults, Fault{"daily_mail", r.origins["daily_mail"], "there is no address to send from", "set mail_from"})
+	}
 	return faults
 }
 

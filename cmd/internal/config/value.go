@@ -40,11 +40,15 @@ var forms = map[string]form{
 		u, err := url.Parse(s)
 		return isURL("nats", "tls")(s) && err == nil && u.Path == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == ""
 	}},
-	"postgres":   {"a postgres URL", "write postgres://host:port/database, with / # @ : ? in a password as %2F %23 %40 %3A %3F", isURL("postgres", "postgresql")},
-	"address":    {"a mail address", "write user@host without a name", matches(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$`)},
-	"region":     {"the name of a region", "use 1 to 64 of a–z, 0–9 and -", matches(`^[a-z0-9-]{1,64}$`)},
-	"access key": {"an access key", "write it as the service shows it: 1 to 128 letters, digits, _ and -", matches(`^[A-Za-z0-9_-]{1,128}$`)},
-	"directory":  {"an absolute path", "write an absolute path", filepath.IsAbs},
+	"postgres": {"a postgres URL", "write postgres://host:port/database, with / # @ : ? in a password as %2F %23 %40 %3A %3F", isURL("postgres", "postgresql")},
+	"address":  {"a mail address", "write user@host without a name", isAddress},
+	"addresses": {"a list of mail addresses", "write user@host without names, several separated by commas", func(s string) bool {
+		return !slices.ContainsFunc(Addresses(s), func(one string) bool { return !isAddress(one) })
+	}},
+	"time of day": {"a time of day", "write it as hours and minutes, such as 06:00", func(s string) bool { _, err := TimeOfDay(s); return err == nil }},
+	"region":      {"the name of a region", "use 1 to 64 of a–z, 0–9 and -", matches(`^[a-z0-9-]{1,64}$`)},
+	"access key":  {"an access key", "write it as the service shows it: 1 to 128 letters, digits, _ and -", matches(`^[A-Za-z0-9_-]{1,128}$`)},
+	"directory":   {"an absolute path", "write an absolute path", filepath.IsAbs},
 	"networks": {"a list of networks", "write for example 10.0.0.0/8, several separated by commas", func(s string) bool {
 		_, err := Networks(s)
 		return err == nil
@@ -185,6 +189,17 @@ func parse(into any, s string) (err error) {
 		}
 	}
 	return err
+}
+
+var isAddress = matches(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$`)
+
+// Addresses reads a list of mail addresses.
+func Addresses(s string) []string { return items(s) }
+
+// TimeOfDay reads hours and minutes as the time after midnight.
+func TimeOfDay(s string) (time.Duration, error) {
+	at, err := time.Parse("15:04", s)
+	return time.Duration(at.Hour())*time.Hour + time.Duration(at.Minute())*time.Minute, err
 }
 
 // Networks reads a list of networks.

@@ -40,6 +40,11 @@ func (r *Records) LeadAudit(ctx context.Context) (release func(), leads bool, er
 	return r.lead(ctx, "accession audit")
 }
 
+// LeadDaily takes the lead of the daily mail.
+func (r *Records) LeadDaily(ctx context.Context) (release func(), leads bool, err error) {
+	return r.lead(ctx, "accession daily mail")
+}
+
 // lead takes the lead of a name, which ends with the session at the latest.
 func (r *Records) lead(ctx context.Context, name string) (release func(), leads bool, err error) {
 	conn, err := r.pool.Acquire(ctx)

@@ -102,6 +102,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleDaemons, "daemons", func() (runner, error) { return in.Daemons(ctx) }, nil},
 		{RoleDaemons, "query", func() (runner, error) { return in.Answering(ctx) }, nil},
 		{RoleDaemons, "mail", func() (runner, error) { return in.Mails(ctx) }, nil},
+		{RoleDaemons, "daily mail", func() (runner, error) { return s.daily(ctx, in) }, nil},
 		{RoleDaemons, "compute", func() (runner, error) { return in.ComputeLeader(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
 		{RoleDaemons, "originals", func() (runner, error) { return in.Originals(ctx) }, nil},
@@ -120,6 +121,9 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		if err != nil {
 			return nil, err
 		}
+		if r == nil {
+			continue
+		}
 		stages = append(stages, &stage{run: r.Run, before: st.before, restarted: func() { in.Metrics().Restarted(st.name) }, log: s.Log.With("role", st.name)})
 	}
 	return stages, nil
@@ -132,6 +136,15 @@ func (s *Service) answers(ctx context.Context, in *wire.Installation) (runner, e
 		s.Answering(l.Address())
 	}
 	return l, err
+}
+
+// daily opens the daily mail, unless the settings name no addresses.
+func (s *Service) daily(ctx context.Context, in *wire.Installation) (runner, error) {
+	m, err := in.Daily(ctx)
+	if err != nil || m != nil {
+		return m, err
+	}
+	return nil, nil //nolint:nilnil // there is none
 }
 
 func (s *Service) has(some ...Role) bool {

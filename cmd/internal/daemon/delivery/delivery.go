@@ -47,6 +47,7 @@ const (
 	Queued = "queued"
 	Report = "report"
 	Update = "update"
+	Daily  = "daily" // to operators, about no batch
 )
 
 // NoteOf returns the command that notes a mail.

@@ -223,9 +223,9 @@ type RecordDelivery struct {
 	Key string `json:"key"`
 	// mail or callback.
 	Channel string `json:"channel"`
-	// What it is about: queued, report, update or job.
+	// What it is about: queued, report, update, job, or daily: what needs a person, to operators.
 	About string `json:"about"`
-	// The batch that it is about.
+	// The batch that it is about; empty = none.
 	BatchID string `json:"batch_id"`
 	// The job that it is about; empty = the whole batch.
 	JobID string `json:"job_id"`

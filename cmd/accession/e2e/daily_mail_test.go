@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// dailyMails returns the texts of the daily mails in the drop directory.
+func (in *installation) dailyMails() (texts []string) {
+	in.t.Helper()
+	found, err := filepath.Glob(filepath.Join(in.dir, "mail", "test_2fdaily_2f*.eml"))
+	in.must(err)
+	for _, name := range found {
+		text, err := os.ReadFile(name)
+		in.must(err)
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+// TestDailyMail: the operators are told once a day what needs a person: a queue that is paused
+// and jobs that failed.
+func TestDailyMail(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "mail_from=accession@example.org", "daily_mail=ops@example.org, night@example.org")
+	in.serveInProcess()
+	waitFor(t, "the mail about nothing", func() bool { return len(in.dailyMails()) == 1 })
+	if text := in.dailyMails()[0]; !strings.Contains(text, "Subject: test: nothing needs a person") || !strings.Contains(text, "night@example.org") {
+		t.Errorf("the mail about nothing is\n%s", text)
+	}
+
+	other := newInstallation(t, "mail_from=accession@example.org")
+	first := other.serveInProcess()
+	other.failed(webServer(t, rowsThatFail(3))+"/rows.checkm", 3)
+	other.run("queue", "pause", "estimating", "--reason", "a try")
+	first.stop()
+	other.set("daily_mail=ops@example.org")
+	other.serveInProcess()
+	waitFor(t, "the mail", func() bool { return len(other.dailyMails()) == 1 })
+	for _, want := range []string{"things need a person", "queue estimating is paused", "accession queue resume estimating", "3 =C3=97 job in "} {
+		if text := other.dailyMails()[0]; !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+}
+
+// mailsDaily: a process dies while it sends the daily mail. Another sends it, once.
+func mailsDaily(o *crashInstallation, point string) {
+	o.n++
+	with := []string{"serve", "--set=mail_from=accession@example.org", "--set=daily_mail=ops@example.org", fmt.Sprintf("--set=daily_mail_at=00:%02d", o.n%60)}
+	before := len(o.dailyMails())
+	o.dies(point, nil, with...)
+	s := o.serve(with[1:]...)
+	o.finish(o.deposit("again"))
+	waitFor(o.t, "the daily mail to be recorded", func() bool {
+		return o.count(`select count(*) from record.delivery where about = 'daily' and state = 'delivered' and key like '%:' || $1`, fmt.Sprintf("%02d", o.n%60)) > 0
+	})
+	s.stop()
+	if n := len(o.dailyMails()) - before; n != 1 {
+		o.t.Errorf("%d daily mails after a death at %s", n, point)
+	}
+	if n := o.count(`select count(*) from record.delivery where about = 'daily' and state <> 'delivered'`); n != 0 {
+		o.t.Errorf("%d daily mails are not delivered after a death at %s", n, point)
+	}
+}
