@@ -93,7 +93,7 @@ var Libraries = []Library{
 		"BSD-3-Clause", "Unique ids (version 7) of commands and workers, made at the edges; the domain sees strings."},
 	{"github.com/cenkalti/backoff/v5", join(edgesAndAdapters, []string{"eventstore", "eventstore/relay", "projections", "cmd/internal/remote"}), nil,
 		"MIT", "Waits longer before each retry, with jitter and a context. In the port only between two decisions, the first of which is known to be refused. Never around a ZooKeeper multi, whose outcome may be unknown."},
-	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency", "cmd/internal/poll", "internal/testkit/tree"}), serverTests,
+	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency", "cmd/internal/poll", "cmd/internal/ready", "internal/testkit/tree"}), serverTests,
 		"BSD-3-Clause", "Groups of goroutines that end together, and semaphores. Not in the domain and not in the ports."},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil,
 		"BSD-3-Clause", "Asks whether a file is a terminal, and reads passwords from one without showing them."},

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/eligible"
@@ -50,24 +52,91 @@ type Question struct {
 	Modified domain.Time     `json:"modified,omitzero"` // at its source
 }
 
+// asksAtOnce is how many questions are put at once.
+const asksAtOnce = 4
+
+// heard is which predicates were asked in a pass, by their URLs.
+type heard struct {
+	mu     sync.Mutex
+	asked  map[string]bool // at all
+	silent map[string]bool // and one question was not answered
+}
+
+// first reports whether a predicate was not asked before.
+func (h *heard) first(url string) bool {
+	if h.asked == nil {
+		h.asked = map[string]bool{}
+	}
+	first := !h.asked[url]
+	h.asked[url] = true
+	return first
+}
+
+func (h *heard) isSilent(url string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.silent[url]
+}
+
+func (h *heard) fellSilent(url string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.silent == nil {
+		h.silent = map[string]bool{}
+	}
+	h.silent[url] = true
+}
+
+// askAll puts the answers of predicates beside what is known of files that wait for nothing else.
+// The first question of a pass to each predicate is put before the others, so that one that does
+// not answer is asked about one file.
+func (p *pass) askAll(ctx context.Context, all []candidate) {
+	var first, rest []*candidate
+	for i := range all {
+		c := &all[i]
+		if c.err != nil || c.rules.Predicate == nil {
+			continue
+		}
+		if v := eligible.Decide(c.rules, c.facts); len(v.Waits) != 1 || v.Waits[0].Code != eligible.CodePredicate {
+			continue
+		}
+		url := c.rules.Predicate.URL
+		if a, kept := p.Asker.kept(c.WaitingFile, url, p.now.Time); kept {
+			c.facts.Answer = &a
+		} else if p.heard.first(url) {
+			first = append(first, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	for _, some := range [][]*candidate{first, rest} {
+		var g errgroup.Group
+		g.SetLimit(asksAtOnce)
+		for _, c := range some {
+			g.Go(func() error {
+				c.facts.Answer = p.ask(ctx, *c.rules.Predicate, c.WaitingFile)
+				return nil
+			})
+		}
+		_ = g.Wait() // none fails
+	}
+}
+
 // ask returns the answer of a predicate about a file, nil = it gives none now. One that gives
 // none is not asked again in this pass, and one that said no about a file for a while.
 func (p *pass) ask(ctx context.Context, rule setting.Predicate, f query.WaitingFile) *eligible.Answer {
-	if p.silent[rule.URL] {
+	if ctx.Err() != nil || p.heard.isSilent(rule.URL) {
 		return nil
-	}
-	if a, kept := p.Asker.kept(f, rule.URL, p.now.Time); kept {
-		return &a
 	}
 	a, err := p.Asker.answer(ctx, rule, f)
 	if err != nil {
-		p.silent[rule.URL] = true
+		p.heard.fellSilent(rule.URL)
 		if ctx.Err() == nil && p.Asker.changed(rule.URL, true) {
 			p.Log.Warn("the predicate of a dataset does not answer; each pass asks it again", "dataset", f.Dataset, "file", f.Hash, "error", err)
 		}
 		return nil
 	}
-	if p.Asker.changed(rule.URL, false) {
+	if !p.heard.isSilent(rule.URL) && p.Asker.changed(rule.URL, false) {
 		p.Log.Info("the predicate of a dataset answers again", "dataset", f.Dataset, "file", f.Hash)
 	}
 	if !a.Ready {

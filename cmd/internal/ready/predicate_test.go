@@ -3,10 +3,12 @@ package ready_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/ready"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/setting"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // predicate is a service that says whether files may be processed.
@@ -50,6 +53,29 @@ func (s *predicate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, s.answer)
 }
 
+// serves serves a predicate, which the checker may ask about the dataset nights.
+func (f *fixture) serves(service http.Handler) *httptest.Server {
+	f.Helper()
+	server := httptest.NewServer(service)
+	f.Cleanup(server.Close)
+	client, err := fetch.NewClient(fetch.Config{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(client.Close)
+	policy, err := fetch.PolicyOf([]string{strings.TrimPrefix(server.URL, "http://")}, time.Minute, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Asker.Client = func(_ context.Context, dataset string) (*fetch.Client, error) {
+		if dataset != "nights" {
+			f.Errorf("a client for %s", dataset)
+		}
+		return client.With(policy), nil
+	}
+	return server
+}
+
 // TestPredicate: a file whose dataset has a predicate is ready once that says so. It is asked
 // after all else is there; a no is kept for a while, and a service that does not answer is not
 // asked about other files in the same pass.
@@ -57,23 +83,7 @@ func TestPredicate(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	service := &predicate{}
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	client, err := fetch.NewClient(fetch.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.Close)
-	policy, err := fetch.PolicyOf([]string{strings.TrimPrefix(server.URL, "http://")}, time.Minute, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.Asker.Client = func(_ context.Context, dataset string) (*fetch.Client, error) {
-		if dataset != "nights" {
-			t.Errorf("a client for %s", dataset)
-		}
-		return client.With(policy), nil
-	}
+	server := f.serves(service)
 	f.rules = setting.Rules{MinFiles: 2, Predicate: &setting.Predicate{URL: server.URL + "/may", TimeoutSeconds: 5}}
 
 	var logged strings.Builder
@@ -110,5 +120,75 @@ func TestPredicate(t *testing.T) {
 	f.pass(b, string(domain.FileReady))
 	if silent, again := strings.Count(logged.String(), "does not answer; each pass asks it again"), strings.Count(logged.String(), "answers again"); silent != 1 || again != 1 {
 		t.Errorf("logged %d times that it is silent, %d times that it answers again, want once each:\n%s", silent, again, &logged)
+	}
+}
+
+// TestPredicateIsAskedAtOnce: after the first question of a pass four are put at once, and no more;
+// what becomes of the files stands in the log in their order, whichever answer comes first.
+func TestPredicateIsAskedAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	const atOnce, rounds = 4, 3
+	var mu sync.Mutex
+	asked, under := 0, 0
+	together := make(chan struct{})
+	server := f.serves(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q ready.Question
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		asked++
+		n, wait := asked, together
+		if n > 1 && (n-1)%atOnce == 0 { // the last of a round lets all of it be answered
+			close(together)
+			together = make(chan struct{})
+		}
+		mu.Unlock()
+		if n > 1 {
+			select {
+			case <-wait:
+			case <-r.Context().Done():
+				t.Error("a question was not put beside others")
+			}
+		}
+		mu.Lock()
+		under--
+		mu.Unlock()
+		_, _ = fmt.Fprintf(w, `{"ready": %t}`, strings.HasPrefix(q.Path, "yes"))
+	}))
+	open := f.Asker.Client
+	f.Asker.Client = func(ctx context.Context, dataset string) (*fetch.Client, error) { // right before each question
+		mu.Lock()
+		defer mu.Unlock()
+		if under++; under > atOnce {
+			t.Errorf("%d questions at once", under)
+		}
+		return open(ctx, dataset)
+	}
+	f.rules = setting.Rules{KeepDuplicates: true, Predicate: &setting.Predicate{URL: server.URL + "/may", TimeoutSeconds: 60}}
+	var want []string
+	for i := range 1 + rounds*atOnce {
+		name := fmt.Sprintf("%s%d.txt", []string{"yes", "no"}[i%2], i)
+		if hash := f.arrive(name, name); i%2 == 0 {
+			want = append(want, string(hash))
+		}
+	}
+	slices.Sort(want)
+	sum, err := f.Once(t.Context())
+	if err != nil || sum.Errors > 0 || sum.Moved[domain.FileReady] != len(want) || asked != 1+rounds*atOnce {
+		t.Errorf("%+v, %v, asked %d times", sum, err, asked)
+	}
+	var got []string
+	for r, err := range f.log.Read(t.Context(), eventstore.ReadOptions{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, is := domain.MoveOfFile(r.Data); is && m.To == domain.FileReady {
+			got = append(got, r.Aggregate.ID)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the log has %v, want %v", got, want)
 	}
 }

@@ -114,13 +114,13 @@ type pass struct {
 	limits func(profile string) domain.Limits
 	rules  map[string]setting.Rules
 	slots  map[slot.ID]domain.SlotState
-	silent map[string]bool // predicates that did not answer in this pass, by their URLs
+	heard  heard
 	sum    Summary
 }
 
 // Once makes a pass. With an error the summary covers what was done before.
 func (c *Checker) Once(ctx context.Context) (Summary, error) {
-	p := &pass{Checker: c, rules: map[string]setting.Rules{}, slots: map[slot.ID]domain.SlotState{}, silent: map[string]bool{}, sum: Summary{map[domain.FileState]int{}, map[domain.Code]int{}, 0}}
+	p := &pass{Checker: c, rules: map[string]setting.Rules{}, slots: map[slot.ID]domain.SlotState{}, sum: Summary{map[domain.FileState]int{}, map[domain.Code]int{}, 0}}
 	for after := domain.FileHash(""); ; {
 		found, err := c.Tables.Waiting(ctx, after, page)
 		if err != nil || len(found) == 0 {
@@ -142,19 +142,36 @@ func (c *Checker) Once(ctx context.Context) (Summary, error) {
 	}
 }
 
+// candidate is a file that is looked at, by its rules and what is around it.
+type candidate struct {
+	query.WaitingFile
+	rules setting.Rules
+	facts eligible.Facts
+	err   error
+}
+
 // decide looks at candidates and writes the commands about those that do not wait.
 func (p *pass) decide(ctx context.Context, found []query.WaitingFile) error {
+	all := make([]candidate, len(found))
+	for i, f := range found {
+		all[i] = p.candidate(ctx, f)
+	}
+	p.askAll(ctx, all)
 	var asks []files.Request
-	for _, f := range found {
-		cmd, err := p.command(ctx, f)
+	for _, c := range all {
+		var cmd domain.FileCommand
+		err := c.err
+		if err == nil && ctx.Err() == nil {
+			cmd, err = p.command(ctx, c)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			p.sum.Errors++
-			p.Log.Warn("the file cannot be decided; the next pass looks again", "file", f.Hash, "error", err)
+			p.Log.Warn("the file cannot be decided; the next pass looks again", "file", c.Hash, "error", err)
 		case cmd != nil:
-			asks = append(asks, files.Request{Hash: f.Hash, Command: cmd})
+			asks = append(asks, files.Request{Hash: c.Hash, Command: cmd})
 		}
 	}
 	asks, err := p.unchanged(ctx, found, asks)
@@ -192,26 +209,24 @@ func (p *pass) unchanged(ctx context.Context, found []query.WaitingFile, asks []
 	return slices.DeleteFunc(asks, func(a files.Request) bool { return is[a.Hash].Version != seen[a.Hash] }), nil
 }
 
+// candidate returns what is to be known of a file before it is decided about, but for the answer of
+// a predicate.
+func (p *pass) candidate(ctx context.Context, f query.WaitingFile) (c candidate) {
+	c.WaitingFile = f
+	if c.rules, c.err = p.rulesOf(ctx, f.Dataset); c.err != nil {
+		return c
+	}
+	if c.facts, c.err = p.Tables.Around(ctx, c.rules, f); c.err != nil {
+		return c
+	}
+	c.facts.Now = p.now
+	c.facts.Slot, c.err = p.slotOf(ctx, f, c.rules.Slots)
+	return c
+}
+
 // command returns what is to be written about a file, nil = it waits.
-func (p *pass) command(ctx context.Context, f query.WaitingFile) (domain.FileCommand, error) {
-	rules, err := p.rulesOf(ctx, f.Dataset)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := p.Tables.Around(ctx, rules, f)
-	if err != nil {
-		return nil, err
-	}
-	facts.Now = p.now
-	if facts.Slot, err = p.slotOf(ctx, f, rules.Slots); err != nil {
-		return nil, err
-	}
-	v := eligible.Decide(rules, facts)
-	if len(v.Waits) == 1 && v.Waits[0].Code == eligible.CodePredicate {
-		if facts.Answer = p.ask(ctx, *rules.Predicate, f); facts.Answer != nil {
-			v = eligible.Decide(rules, facts)
-		}
-	}
+func (p *pass) command(ctx context.Context, c candidate) (domain.FileCommand, error) {
+	v, f := eligible.Decide(c.rules, c.facts), c.WaitingFile
 	switch {
 	case v.Skip != nil:
 		return domain.SkipFile{Reason: *v.Skip}, nil
@@ -226,7 +241,7 @@ func (p *pass) command(ctx context.Context, f query.WaitingFile) (domain.FileCom
 	case err != nil:
 		return nil, err
 	}
-	return domain.ReadyFile{Slot: facts.Slot}, nil
+	return domain.ReadyFile{Slot: c.facts.Slot}, nil
 }
 
 // validate reads the local copy of a file. The error is a *[validate.Fault] if it is not what

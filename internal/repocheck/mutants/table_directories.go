@@ -23,11 +23,11 @@ var directories = []Mutant{{
 	Package: "cmd/internal/discover/listing", Test: "TestPagesThatAreNoListing",
 }, {
 	Name: "the pause after a no of a predicate", Why: "a service is asked about every file that waits in every pass",
-	At: "cmd/internal/ready (*pass).ask", Do: []Op{Never("kept")},
+	At: "cmd/internal/ready (*pass).askAll", Do: []Op{Never("kept")},
 	Package: "cmd/internal/ready", Test: "TestPredicate",
 }, {
 	Name: "the pause of a predicate that does not answer", Why: "each file that waits holds up the pass for the timeout of its predicate",
-	At: "cmd/internal/ready (*pass).ask", Do: []Op{Never("silent")},
+	At: "cmd/internal/ready (*pass).ask", Do: []Op{Never("isSilent", "Err")},
 	Package: "cmd/internal/ready", Test: "TestPredicate",
 }, {
 	Name: "the refusal of a listing that is elsewhere", Why: "files become known below a directory that does not have them",
@@ -69,6 +69,14 @@ var directories = []Mutant{{
 	Name: "the slots that a poll makes from names", Why: "a group whose files do not arrive is never missed",
 	At: "cmd/internal/poll (*Poller).some", Do: []Op{Call("slots", "error(nil)")},
 	Package: e2e, Test: "TestSlotsFromNames",
+}, {
+	Name: "the first question to a predicate alone", Why: "a service that does not answer is asked about four files in each pass",
+	At: "cmd/internal/ready (*pass).askAll", Do: []Op{Never("first", "heard")},
+	Package: "cmd/internal/ready", Test: "TestPredicate",
+}, {
+	Name: "the bound of questions at once", Why: "a service is asked about all files at once",
+	At: "cmd/internal/ready (*pass).askAll", Do: []Op{Arg("SetLimit", 0, "64")},
+	Package: "cmd/internal/ready", Test: "TestPredicateIsAskedAtOnce",
 }, {
 	Name: "the slot that the role ready makes from a name", Why: "files that were known before the rule wait for ever",
 	At: "cmd/internal/ready (*pass).slotOf", Do: []Op{Never("SlotNone", "rule")},
