@@ -1,6 +1,9 @@
 -- name: DiscoveryTimes :many
--- Which discoveries are known in which version, and whether the time of their next poll has come.
-select name, version, (next_at <= clock_timestamp())::boolean as due from record.discovery;
+-- Which discoveries are known in which version, whether the time of their next poll has come, and
+-- whether an operator asked for it.
+select name, version, (next_at <= clock_timestamp())::boolean as due,
+    (asked_at is not null and (begun_at is null or asked_at > begun_at))::boolean as asked
+from record.discovery;
 
 -- name: BeginPoll :one
 insert into record.discovery (name, begun_at) values (@name, clock_timestamp())
@@ -9,18 +12,30 @@ returning *;
 
 -- name: PostponePoll :exec
 -- The numbers stay those of the last complete poll. A poll that was asked for meanwhile comes
--- at once, here and below.
+-- at once, here and below. A host that is named has asked to be left alone.
+with paused as (
+    insert into record.host_pause (host, until_at)
+    select @host::text, clock_timestamp() + make_interval(secs => @host_seconds::double precision) where @host::text <> ''
+    on conflict (host) do update set until_at = greatest(host_pause.until_at, excluded.until_at)
+)
 update record.discovery set ended_at = clock_timestamp(), outcome = @outcome, error = @error, version = @version, url = @url,
     etag = case when version = @version then etag else '' end, modified = case when version = @version then modified end,
     next_at = case when next_at > begun_at then next_at else clock_timestamp() + make_interval(secs => @seconds::double precision) end
 where name = @name;
 
 -- name: UnchangedPoll :exec
+-- A host that is named answers again, here and below.
+with resumed as (
+    delete from record.host_pause where host = @host::text or until_at <= clock_timestamp()
+)
 update record.discovery set ended_at = clock_timestamp(), complete_at = clock_timestamp(), outcome = 'unchanged', error = '', fresh = 0, changed = 0,
     known = files, next_at = case when next_at > begun_at then next_at else clock_timestamp() + make_interval(secs => @seconds::double precision) end
 where name = @name;
 
 -- name: CompletePoll :exec
+with resumed as (
+    delete from record.host_pause where host = @host::text or until_at <= clock_timestamp()
+)
 update record.discovery set ended_at = clock_timestamp(), complete_at = clock_timestamp(), outcome = 'complete', error = '', version = @version, url = @url,
     next_at = case when next_at > begun_at then next_at else clock_timestamp() + make_interval(secs => @seconds::double precision) end, directories = @directories, files = @files, fresh = @fresh,
     known = @known, changed = @changed, gone = @gone, out_by_pattern = @out_by_pattern, out_by_age = @out_by_age, out_by_size = @out_by_size,
@@ -29,8 +44,8 @@ where name = @name;
 
 -- name: AskPoll :exec
 -- Has a discovery polled now.
-insert into record.discovery (name) values (@name)
-on conflict (name) do update set next_at = clock_timestamp(), etag = '', modified = null;
+insert into record.discovery (name, asked_at) values (@name, clock_timestamp())
+on conflict (name) do update set next_at = clock_timestamp(), asked_at = clock_timestamp(), etag = '', modified = null;
 
 -- name: Discovery :one
 select d.*,

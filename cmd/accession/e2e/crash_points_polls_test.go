@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,16 +15,37 @@ import (
 // polls: a directory is polled and its file downloaded; the process that comes after the one that
 // died ends what it had begun, and nothing is known twice.
 func polls(o *crashInstallation, point string) {
-	dir, name := newOpenDirectory(o.t, "a.txt 20-Nov-2026 09:05 23"), "d"+strings.ReplaceAll(uuid.NewString(), "-", "")
+	dir, name := newOpenDirectory(o.t, "a.txt 20-Nov-2026 09:05 23", "below/ 20-Nov-2026 09:05 -"), "d"+strings.ReplaceAll(uuid.NewString(), "-", "")
+	below := dir.below(map[string][]string{"/night/below/": nil})
 	o.run("dataset", "add", name, "--profile", "test", "--reason", "to try it")
-	o.run("discover", "add", dir.URL+"/night/", "--dataset", name, "--name", name, "--group", "g", "--every", "1s", "--reason", "to try it")
+	o.run("discover", "add", dir.URL+"/night/", "--dataset", name, "--name", name, "--group", "g", "--every", "1s", "--recursive", "--reason", "to try it")
+	polled := func() bool {
+		return o.count("select count(*) from record.discovery where name = $1 and outcome in ('complete', 'unchanged')", name) == 1
+	}
 	switch {
+	case strings.HasPrefix(point, "record/listing/keep-unchanged/"):
+		s := o.serve()
+		s.works()
+		waitFor(o.t, "the poll of "+name, polled)
+		s.stop()
+		dir.set(func() { dir.files[0] = "a.txt 20-Nov-2026 10:05 23" })
+		o.dies(point, nil, "serve")
 	case strings.HasPrefix(point, "record/poll/ask/"):
 		o.dies(point, nil, "discover", "run", name)
 	case strings.HasPrefix(point, "record/poll/postpone/"):
 		dir.set(func() { dir.busy = 1 })
 		o.dies(point, nil, "serve")
 		dir.set(func() { dir.busy = 0 })
+	case strings.HasPrefix(point, "record/poll/pause/"):
+		serve := dir.serve
+		dir.answer(func(w http.ResponseWriter, r *http.Request) {
+			if !below.list(w, r) {
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		})
+		o.dies(point, nil, "serve")
+		dir.answer(serve)
 	case strings.HasPrefix(point, "store/local/left/"): // an attempt was cut off
 		part := filepath.Join(o.dir, "work", "files", "part")
 		o.must(os.MkdirAll(part, 0o700))
@@ -48,8 +70,7 @@ func polls(o *crashInstallation, point string) {
 	s := o.serve()
 	s.works()
 	waitFor(o.t, "the poll of "+name, func() bool {
-		return o.count("select count(*) from record.discovery where name = $1 and outcome in ('complete', 'unchanged')", name) == 1 &&
-			o.count("select count(*) from accession.file where dataset = $1", name) == 1
+		return polled() && o.count("select count(*) from accession.file where dataset = $1", name) == 1
 	})
 	if strings.HasPrefix(point, "store/local/quarantine") {
 		o.fileBecomes(name, domain.FileReady) // it was fetched again

@@ -19,13 +19,14 @@ import (
 // openDirectory is an open directory as a web server lists it, whose files a test changes.
 type openDirectory struct {
 	*httptest.Server
-	mu     sync.Mutex
-	files  []string // NAME DATE-TIME SIZE
-	half   bool     // the listing stops in the middle
-	busy   int      // seconds that the server asks to wait, 0 = it answers
-	serve  http.HandlerFunc
-	listed int // requests of the listing
-	spared int // those that were answered with unchanged
+	mu      sync.Mutex
+	files   []string // NAME DATE-TIME SIZE
+	half    bool     // the listing stops in the middle
+	busy    int      // seconds that the server asks to wait, 0 = it answers
+	serve   http.HandlerFunc
+	listing func() // is called when it is listed, if it is set
+	listed  int    // requests of the listing
+	spared  int    // those that were answered with unchanged
 }
 
 func newOpenDirectory(t testing.TB, files ...string) *openDirectory {
@@ -52,6 +53,9 @@ func (d *openDirectory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer d.mu.Unlock()
 	d.listed++
+	if d.listing != nil {
+		d.listing()
+	}
 	tag := fmt.Sprintf("%q", strings.Join(d.files, "|"))
 	switch {
 	case d.busy > 0:

@@ -69,9 +69,33 @@ type Found struct {
 	Directories int
 	LeftOut     map[Rule]int
 	Links       []listing.LeftOut // the first of those that are left out ByLink
-	// Listing is what the server says of the listing of the first directory.
-	Listing fetch.Info
+	// Pages are the listings that were read and that can be asked for again by what their
+	// servers say of them, and Unchanged those that are the same as known: their files are not
+	// in Files.
+	Pages, Unchanged []Page
+
+	unchanged int // files of Unchanged
 }
+
+// Page is the listing of a directory that a web server makes.
+type Page struct {
+	Path     string // of the directory below the first, with a slash at its end; "" = the first
+	URL      string
+	ETag     string       // "" = none
+	Modified time.Time    // zero = not said
+	Files    int          // that count
+	LeftOut  map[Rule]int // those that do not
+	Below    []Below      // if they are read too
+}
+
+// Below is a directory in another one.
+type Below struct {
+	Name string `json:"name"` // decoded
+	URL  string `json:"url"`
+}
+
+// maxETag is how many bytes of an ETag are worth keeping.
+const maxETag = 256
 
 // Getter gets listings; [fetch.Client] is one.
 type Getter interface {
@@ -108,11 +132,12 @@ func Find(ctx context.Context, from Getter, at string, rules Rules, most Bounds)
 	return FindChanged(ctx, from, at, rules, most, nil)
 }
 
-// FindChanged reads a directory, unless its server says that the listing is the same as known:
-// then the error is [fetch.ErrUnchanged]. nil = it is not known. That of a directory says
-// nothing of those below it, so that a recursive search never knows. Where one listing cannot be read whole, nothing was found: the error
-// names it, and wraps an error of package listing, a [*fetch.Error] or ErrBounds.
-func FindChanged(ctx context.Context, from Getter, at string, rules Rules, most Bounds, known *fetch.Info) (*Found, error) {
+// FindChanged reads a directory, but for the listings of which their servers say that they are the
+// same as known, by the paths of their directories: those are Unchanged, and the directories in
+// them are those that are known. If all are the same the error is [fetch.ErrUnchanged]. Where one
+// listing cannot be read whole, nothing was found: the error names it, and wraps an error of
+// package listing, a [*fetch.Error] or ErrBounds.
+func FindChanged(ctx context.Context, from Getter, at string, rules Rules, most Bounds, known map[string]Page) (*Found, error) {
 	first, err := url.Parse(at)
 	if err != nil || first.Host == "" {
 		return nil, fmt.Errorf("%q is no URL of a directory: write it as in https://data.example.org/night/", fetch.Redact(at))
@@ -127,14 +152,11 @@ func FindChanged(ctx context.Context, from Getter, at string, rules Rules, most 
 		first = first.JoinPath("/")
 	}
 	f := &Found{Files: []File{}, LeftOut: map[Rule]int{}}
-	if rules.Recursive {
-		known = nil
-	}
 	for waiting := []directory{{at: first}}; len(waiting) > 0; {
 		d := waiting[len(waiting)-1]
 		waiting = waiting[:len(waiting)-1]
 		below, err := f.read(ctx, from, d, rules, most, known)
-		if _, named := errors.AsType[*fetch.Error](err); named || errors.Is(err, fetch.ErrUnchanged) {
+		if _, named := errors.AsType[*fetch.Error](err); named {
 			return nil, err
 		}
 		if err != nil {
@@ -145,19 +167,26 @@ func FindChanged(ctx context.Context, from Getter, at string, rules Rules, most 
 		}
 		waiting = append(waiting, below...)
 	}
+	if len(f.Unchanged) == f.Directories {
+		return nil, fetch.ErrUnchanged
+	}
 	return f, nil
 }
 
 // read reads one listing and returns the directories that are to be read next.
-func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules, most Bounds, known *fetch.Info) (below []directory, err error) {
+func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules, most Bounds, known map[string]Page) (below []directory, err error) {
 	if d.depth > most.Depth {
 		return nil, fmt.Errorf("%w: it is more than %d directories deep", ErrBounds, most.Depth)
 	}
 	var l *listing.Listing
+	now := Page{Path: d.below, URL: d.at.String(), LeftOut: map[Rule]int{}}
 	if d.at.Scheme == "s3" {
 		l, err = f.bucket(ctx, from, d, most)
 	} else {
-		l, err = f.page(ctx, from, d, most, known)
+		l, err = f.page(ctx, from, d, most, known, &now)
+	}
+	if was, there := known[d.below]; there && errors.Is(err, fetch.ErrUnchanged) {
+		return f.keep(d, was, most)
 	}
 	if errors.Is(err, listing.ErrTooMany) {
 		return nil, fmt.Errorf("%w: more than %d files and links", ErrBounds, most.Files)
@@ -166,24 +195,52 @@ func (f *Found) read(ctx context.Context, from Getter, d directory, rules Rules,
 		return nil, err
 	}
 	if l.NLeftOut > 0 {
-		f.LeftOut[ByLink] += l.NLeftOut
+		now.LeftOut[ByLink] = l.NLeftOut
 		f.Links = append(f.Links, l.LeftOut[:min(len(l.LeftOut), shownLinks-len(f.Links))]...)
 	}
 	for _, e := range l.Entries {
 		if !e.Directory {
-			f.file(File{Path: d.below + e.Name, URL: e.URL, Size: e.Size, Rounded: e.Rounded, Modified: e.Modified}, rules)
-			continue
-		}
-		if at, err := url.Parse(e.URL); err == nil && rules.Recursive {
-			below = append(below, directory{at, d.below + e.Name + "/", d.depth + 1})
+			f.file(File{Path: d.below + e.Name, URL: e.URL, Size: e.Size, Rounded: e.Rounded, Modified: e.Modified}, rules, &now)
+		} else if rules.Recursive {
+			now.Below = append(now.Below, Below{e.Name, e.URL})
 		}
 	}
-	return below, nil
+	f.count(now.LeftOut)
+	if now.ETag != "" || !now.Modified.IsZero() {
+		f.Pages = append(f.Pages, now)
+	}
+	return d.directories(now), nil
 }
 
-// page reads the listing that a web server makes.
-func (f *Found) page(ctx context.Context, from Getter, d directory, most Bounds, known *fetch.Info) (*listing.Listing, error) {
-	body, info, err := from.Get(ctx, d.at.String(), fetch.GetOptions{MaxBytes: most.Bytes, Known: known})
+// keep takes a listing that is the same as known.
+func (f *Found) keep(d directory, was Page, most Bounds) ([]directory, error) {
+	f.Unchanged = append(f.Unchanged, was)
+	f.unchanged += was.Files
+	f.count(was.LeftOut)
+	if f.left(most) < 0 {
+		return nil, fmt.Errorf("%w: more than %d files and links", ErrBounds, most.Files)
+	}
+	return d.directories(was), nil
+}
+
+// directories returns the directories that are in one.
+func (d directory) directories(p Page) (below []directory) {
+	for _, b := range p.Below {
+		if at, err := url.Parse(b.URL); err == nil {
+			below = append(below, directory{at, d.below + b.Name + "/", d.depth + 1})
+		}
+	}
+	return below
+}
+
+// page reads the listing that a web server makes, and notes what it says of it. One that is known
+// from another address is not known.
+func (f *Found) page(ctx context.Context, from Getter, d directory, most Bounds, known map[string]Page, now *Page) (*listing.Listing, error) {
+	o := fetch.GetOptions{MaxBytes: most.Bytes}
+	if was, there := known[d.below]; there && was.URL == now.URL {
+		o.Known = &fetch.Info{ETag: was.ETag, Modified: was.Modified}
+	}
+	body, info, err := from.Get(ctx, d.at.String(), o)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +248,8 @@ func (f *Found) page(ctx context.Context, from Getter, d directory, most Bounds,
 	if info.FinalURL != fetch.Redact(d.at.String()) {
 		return nil, fmt.Errorf("%w: the server redirects to %s; name that instead", listing.ErrNoListing, info.FinalURL)
 	}
-	if d.depth == 0 {
-		f.Listing = info
+	if len(info.ETag) <= maxETag {
+		now.ETag, now.Modified = info.ETag, info.Modified
 	}
 	return listing.Parse(body, info.ContentType, d.at, f.left(most))
 }
@@ -209,15 +266,23 @@ func (f *Found) bucket(ctx context.Context, from Getter, d directory, most Bound
 }
 
 // left returns how many files and links there may be yet.
-func (f *Found) left(most Bounds) int { return most.Files - len(f.Files) - f.leftOut() }
+func (f *Found) left(most Bounds) int { return most.Files - len(f.Files) - f.unchanged - f.leftOut() }
 
-// file adds a file, or counts why it is left out.
-func (f *Found) file(file File, rules Rules) {
+// file adds a file of a page, or counts there why it is left out.
+func (f *Found) file(file File, rules Rules, of *Page) {
 	if why := rules.leaveOut(file); why != "" {
-		f.LeftOut[why]++
+		of.LeftOut[why]++
 		return
 	}
+	of.Files++
 	f.Files = append(f.Files, file)
+}
+
+// count counts what is left out of a page.
+func (f *Found) count(out map[Rule]int) {
+	for why, n := range out {
+		f.LeftOut[why] += n
+	}
 }
 
 func (f *Found) leftOut() (n int) {

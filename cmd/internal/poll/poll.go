@@ -7,7 +7,8 @@
 // be read nothing becomes known, and nothing counts as gone. A file becomes known once, by the
 // directory and its path in it: the log refuses a second discovery. Where the slots of a dataset
 // are made from the names of its groups, the group of a file that becomes known has one. A poll
-// that was cut off is made again, and ends what the first has begun.
+// that was cut off is made again, and ends what the first has begun. A server that has asked to be left
+// alone is asked for none of its directories meanwhile, unless an operator asks for a poll.
 package poll
 
 import (
@@ -55,6 +56,8 @@ const (
 	atOnce = 4
 	// again is when a directory is asked for again whose server others use.
 	again = 5 * time.Second
+	// longest bounds the pause that a server may ask for.
+	longest = 24 * time.Hour
 	// chunk is how many files become known in one write.
 	chunk = files.MaxEvents
 )
@@ -104,8 +107,8 @@ func (p *Poller) Once(ctx context.Context) error {
 	}
 	var g errgroup.Group
 	g.SetLimit(atOnce)
-	for name := range due {
-		g.Go(func() error { return p.one(ctx, name) })
+	for name, asked := range due {
+		g.Go(func() error { return p.one(ctx, name, asked) })
 	}
 	return g.Wait()
 }
@@ -120,8 +123,9 @@ type directory struct {
 
 func (d directory) every() time.Duration { return time.Duration(d.EverySeconds) * time.Second }
 
-// one polls a directory, and keeps how that ended. The error is one of our own servers.
-func (p *Poller) one(ctx context.Context, name string) error {
+// one polls a directory, and keeps how that ended; asked: an operator asked for it. The error is
+// one of our own servers.
+func (p *Poller) one(ctx context.Context, name string, asked bool) error {
 	d, err := p.directory(ctx, name)
 	if err != nil || d == nil {
 		return err
@@ -131,7 +135,7 @@ func (p *Poller) one(ctx context.Context, name string) error {
 		return err
 	}
 	now := record.Poll{Begun: before.Begun, Version: d.version, URL: d.URL}
-	found, err := p.find(ctx, *d, before)
+	found, err := p.find(ctx, *d, before, asked)
 	if err == nil {
 		if err := p.keep(ctx, *d, found, &now); err != nil {
 			return err
@@ -140,7 +144,10 @@ func (p *Poller) one(ctx context.Context, name string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	pause := judge(&now, d.every(), err)
+	pause := judge(&now, *d, err)
+	if asked && err == nil || asked && now.Outcome == record.PollUnchanged {
+		now.Host = fetch.Host(d.URL)
+	}
 	log := p.Log.With("discovery", name, "outcome", now.Outcome)
 	if err != nil && now.Outcome != record.PollUnchanged {
 		log.Warn("the poll of an open directory ended without a result", "error", err, "again", pause)
@@ -166,8 +173,16 @@ func (p *Poller) directory(ctx context.Context, name string) (*directory, error)
 // errBusy is the error of a directory whose server others use.
 var errBusy = errors.New("all permits for its server are taken: it is tried again soon")
 
-// find reads a directory, if its server allows it and says that it has changed.
-func (p *Poller) find(ctx context.Context, d directory, before record.Poll) (*discover.Found, error) {
+// pausedError is the error of a directory whose server has asked to be left alone.
+type pausedError struct{ left time.Duration }
+
+func (e *pausedError) Error() string {
+	return fmt.Sprintf("its server has asked to be left alone, for another %v", e.left.Round(time.Second))
+}
+
+// find reads a directory, if its server allows it and says that it has changed. A server that has
+// asked to be left alone is asked only because an operator asks.
+func (p *Poller) find(ctx context.Context, d directory, before record.Poll, asked bool) (*discover.Found, error) {
 	of, err := p.Profiles.Get(d.dataset.Profile)
 	if err != nil {
 		return nil, err
@@ -176,7 +191,15 @@ func (p *Poller) find(ctx context.Context, d directory, before record.Poll) (*di
 	if err != nil {
 		return nil, err
 	}
-	permit, err := p.Hosts.TakePermit(ctx, eventstore.PermitOf{Name: fetch.Host(d.URL)}, p.Permits)
+	host := fetch.Host(d.URL)
+	paused, err := p.Records.HostPauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if left := paused[host]; left > 0 && !asked {
+		return nil, &pausedError{left}
+	}
+	permit, err := p.Hosts.TakePermit(ctx, eventstore.PermitOf{Name: host}, p.Permits)
 	if errors.Is(err, eventstore.ErrLocked) {
 		return nil, errBusy
 	}
@@ -184,9 +207,9 @@ func (p *Poller) find(ctx context.Context, d directory, before record.Poll) (*di
 		return nil, err
 	}
 	defer p.Hosts.ReturnPermit(permit)
-	var known *fetch.Info
-	if before.Version == d.version && (before.ETag != "" || !before.Modified.IsZero()) {
-		known = &fetch.Info{ETag: before.ETag, Modified: before.Modified}
+	known, err := p.known(ctx, d, before, asked)
+	if err != nil {
+		return nil, err
 	}
 	rules := discover.Rules{Pattern: d.Pattern, Recursive: d.Recursive, NewerThan: d.NewerThan.Time, MaxSize: d.MaxSize}
 	return discover.FindChanged(ctx, p.Client.With(policy), d.URL, rules, discover.Most, known)
@@ -200,19 +223,24 @@ func (p *Poller) keep(ctx context.Context, d directory, found *discover.Found, n
 	for rule, n := range found.LeftOut {
 		now.OutBy[string(rule)] = int64(n)
 	}
-	now.ETag, now.Modified = found.Listing.ETag, found.Listing.Modified
+	if err := p.unchanged(ctx, d, found, now); err != nil {
+		return err
+	}
+	pages := byPath(found.Pages)
 	for some := range slices.Chunk(found.Files, chunk) {
-		if err := p.some(ctx, d, some, now); err != nil {
+		if err := p.some(ctx, d, some, pages, now); err != nil {
 			return err
 		}
 	}
 	gone, err := p.Records.NoteGone(ctx, d.name, now.Begun)
-	now.Gone = gone
-	return err
+	if now.Gone = gone; err != nil {
+		return err
+	}
+	return p.keepPages(ctx, d, found.Pages, now)
 }
 
 // some makes some files known.
-func (p *Poller) some(ctx context.Context, d directory, found []discover.File, now *record.Poll) error {
+func (p *Poller) some(ctx context.Context, d directory, found []discover.File, pages map[string]*discover.Page, now *record.Poll) error {
 	var specs []domain.FileSpec
 	var listed []record.Listed
 	var paths []string
@@ -220,6 +248,7 @@ func (p *Poller) some(ctx context.Context, d directory, found []discover.File, n
 		spec := d.spec(f)
 		if spec.Check() != nil {
 			now.OutBy[string(discover.ByLink)]++
+			leaveOut(pages, f)
 			continue
 		}
 		specs, listed, paths = append(specs, spec), append(listed, listedAs(spec)), append(paths, f.Path)
@@ -272,8 +301,10 @@ func listedAs(s domain.FileSpec) record.Listed {
 }
 
 // judge sets how a poll ended, and returns the pause until the next one.
-func judge(now *record.Poll, every time.Duration, err error) time.Duration {
-	of, asked := errors.AsType[*fetch.Error](err)
+func judge(now *record.Poll, d directory, err error) time.Duration {
+	of, answered := errors.AsType[*fetch.Error](err)
+	paused, left := errors.AsType[*pausedError](err)
+	every := d.every()
 	switch {
 	case err == nil:
 		now.Outcome = record.PollComplete
@@ -282,9 +313,13 @@ func judge(now *record.Poll, every time.Duration, err error) time.Duration {
 	case errors.Is(err, errBusy):
 		now.Outcome, now.Error = record.PollPostponed, err.Error()
 		return min(again, every)
-	case asked && of.After > 0:
+	case left:
 		now.Outcome, now.Error = record.PollPostponed, err.Error()
-		return max(of.After, every)
+		return paused.left
+	case answered && of.After > 0:
+		now.Outcome, now.Error = record.PollPostponed, err.Error()
+		now.Host, now.HostPause = fetch.Host(d.URL), min(of.After, longest)
+		return max(now.HostPause, every)
 	default:
 		now.Outcome, now.Error = record.PollFailed, err.Error()
 	}

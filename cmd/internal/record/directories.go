@@ -35,6 +35,11 @@ type Poll struct {
 	// ETag and Modified are those of the listing, "" and zero = it is asked for as a whole.
 	ETag     string
 	Modified time.Time
+
+	// Host is the server whose pause the end of the poll changes, "" = none: it has asked to be
+	// left alone for HostPause, or, 0, answers again.
+	Host      string
+	HostPause time.Duration
 }
 
 func pollOf(d pgdb.RecordDiscovery) Poll {
@@ -65,16 +70,21 @@ func (r *Records) LeadDiscovery(ctx context.Context) (release func(), leads bool
 }
 
 // DuePolls returns which of some discoveries are to be polled now, given the versions of their
-// settings: those whose time has come, and those that are new or were changed.
-func (r *Records) DuePolls(ctx context.Context, versions map[string]int64) (map[string]bool, error) {
+// settings: those whose time has come, and those that are new or were changed. The value says
+// whether an operator has asked for the poll.
+func (r *Records) DuePolls(ctx context.Context, versions map[string]int64) (due map[string]bool, err error) {
 	rows, err := r.q.DiscoveryTimes(ctx)
-	due := map[string]bool{}
+	due = map[string]bool{}
 	for name := range versions {
-		due[name] = true
+		due[name] = false
 	}
 	for _, row := range rows {
-		if version, asked := versions[row.Name]; asked && version == row.Version && !row.Due {
+		switch version, set := versions[row.Name]; {
+		case !set:
+		case version == row.Version && !row.Due:
 			delete(due, row.Name)
+		default:
+			due[row.Name] = row.Asked
 		}
 	}
 	return due, wrap(err, "find which directories are due of", "all")
@@ -96,15 +106,16 @@ func (r *Records) EndPoll(ctx context.Context, name string, p Poll, pause time.D
 			return none, r.q.CompletePoll(ctx, pgdb.CompletePollParams{Name: name, Version: p.Version, Url: p.URL, Seconds: pause.Seconds(),
 				Directories: p.Directories, Files: p.Files, Fresh: p.Fresh, Known: p.Known, Changed: p.Changed, Gone: p.Gone,
 				OutByPattern: p.OutBy["pattern"], OutByAge: p.OutBy["age"], OutBySize: p.OutBy["size"], OutByLink: p.OutBy["link"],
-				Etag: p.ETag, Modified: orNull(p.Modified)})
+				Etag: p.ETag, Modified: orNull(p.Modified), Host: p.Host})
 		})
 	case PollUnchanged:
 		_, err = change("poll/unchanged", func() (none struct{}, err error) {
-			return none, r.q.UnchangedPoll(ctx, pgdb.UnchangedPollParams{Name: name, Seconds: pause.Seconds()})
+			return none, r.q.UnchangedPoll(ctx, pgdb.UnchangedPollParams{Name: name, Seconds: pause.Seconds(), Host: p.Host})
 		})
 	default:
 		_, err = change("poll/postpone", func() (none struct{}, err error) {
-			return none, r.q.PostponePoll(ctx, pgdb.PostponePollParams{Name: name, Version: p.Version, Url: p.URL, Outcome: p.Outcome, Error: p.Error, Seconds: pause.Seconds()})
+			return none, r.q.PostponePoll(ctx, pgdb.PostponePollParams{Name: name, Version: p.Version, Url: p.URL, Outcome: p.Outcome, Error: p.Error, Seconds: pause.Seconds(),
+				Host: p.Host, HostSeconds: p.HostPause.Seconds()})
 		})
 	}
 	return wrap(err, "end the poll", name)

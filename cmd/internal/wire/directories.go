@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/poll"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -35,8 +36,9 @@ func (in *Installation) Downloader(ctx context.Context) (*download.Downloader, e
 	}
 	var live *LiveState
 	var client *fetch.Client
-	err := openAll(ctx, into(&live, in.LiveState), into(&d.Files, in.FileHandler), into(&d.Tables, in.DB), into(&d.Profiles, in.profileSet), into(&client, in.client))
-	d.Hosts, d.Source = live, &payload.Source{Client: client}
+	var records *record.Records
+	err := openAll(ctx, into(&live, in.LiveState), into(&records, in.Records), into(&d.Files, in.FileHandler), into(&d.Tables, in.DB), into(&d.Profiles, in.profileSet), into(&client, in.client))
+	d.Hosts, d.Pauses, d.Source = live, records, &payload.Source{Client: client}
 	d.Limits = func(ctx context.Context, profile string) (domain.Limits, error) {
 		all, err := in.fileLimits(ctx)
 		return all.Of(profile).Download, err

@@ -70,6 +70,34 @@ var directories = []Mutant{{
 	At: "cmd/internal/poll (*Poller).some", Do: []Op{Call("slots", "error(nil)")},
 	Package: e2e, Test: "TestSlotsFromNames",
 }, {
+	Name: "the permit of a poll", Why: "polls and downloads together ask a server for more at once than its permits allow",
+	At: "cmd/internal/poll (*Poller).find", Do: []Op{Call("TakePermit", "&eventstore.Permit{}, error(nil)")},
+	Package: e2e, Test: "TestPermitsOfPolls",
+}, {
+	Name: "the pause of a server in its other directories", Why: "a server that asks to be left alone is polled for another directory",
+	At: "cmd/internal/poll (*Poller).find", Do: []Op{Never("left", "asked")},
+	Package: e2e, Test: "TestPauseOfAServer",
+}, {
+	Name: "the pause of a server in downloads", Why: "a server that asks to be left alone is asked for files of its directories",
+	At: "cmd/internal/daemon/download (*Downloader).resting", Do: []Op{Call("HostPauses", "map[string]time.Duration(nil), error(nil)")},
+	Package: e2e, Test: "TestPauseOfAServer",
+}, {
+	Name: "the pause that a file asks for", Why: "a server that asks to be left alone is polled meanwhile",
+	At: "cmd/internal/daemon/download (*Downloader).pause", Do: []Op{Call("PauseHost", "error(nil)")},
+	Package: e2e, Test: "TestPauseThatAFileAsksFor", Hangs: true,
+}, {
+	Name: "the conditions of requests of directories below", Why: "every poll reads all listings of a tree",
+	At: "cmd/internal/discover (*Found).page", Do: []Op{Never("there", "was")},
+	Package: "cmd/internal/discover", Test: "TestPagesThatAreKnown",
+}, {
+	Name: "the files of listings that have not changed", Why: "the files of a directory that has not changed count as gone",
+	At: "cmd/internal/poll (*Poller).unchanged", Do: []Op{Call("KeepUnchanged", "want, error(nil)")},
+	Package: e2e, Test: "TestDirectoriesThatStay",
+}, {
+	Name: "the count of the files of listings that have not changed", Why: "files that are not kept as listed are never found again",
+	At: "cmd/internal/poll (*Poller).unchanged", Do: []Op{Never("want", "n")},
+	Package: e2e, Test: "TestDirectoriesThatStay",
+}, {
 	Name: "the first question to a predicate alone", Why: "a service that does not answer is asked about four files in each pass",
 	At: "cmd/internal/ready (*pass).askAll", Do: []Op{Never("first", "heard")},
 	Package: "cmd/internal/ready", Test: "TestPredicate",

@@ -30,6 +30,13 @@ import (
 	"github.com/accession-ingest/accession/projections/query"
 )
 
+// Pauses keeps which servers have asked to be left alone, for all processes; [record.Records]
+// does.
+type Pauses interface {
+	PauseHost(ctx context.Context, host string, pause time.Duration) error
+	HostPauses(ctx context.Context) (map[string]time.Duration, error)
+}
+
 // Downloader fetches files without a job. All fields are required, but SpaceReserve.
 type Downloader struct {
 	Files    *files.Handler
@@ -38,6 +45,7 @@ type Downloader struct {
 	Source   *payload.Source
 	Hosts    eventstore.Hosts
 	Permits  int // for one server, of all processes
+	Pauses   Pauses
 	// Work opens the working directory that a profile names, "" = that of the installation.
 	Work         func(ctx context.Context, dir string) (*store.Work, error)
 	SpaceReserve int64 // bytes that stay free
@@ -52,6 +60,7 @@ type Downloader struct {
 	mu     sync.Mutex
 	under  map[domain.FileHash]bool // way in this process
 	busy   map[string]time.Time     // servers that are not asked until then
+	paused map[string]time.Time     // those that have asked for that, as of the last round
 	worker string
 }
 
@@ -60,6 +69,8 @@ const (
 	look = time.Second
 	// page is how many are looked for at once.
 	page = 200
+	// longestPause bounds the pause that a server may ask for.
+	longestPause = 24 * time.Hour
 	// permitEvery is when a server is looked at again of which there was no permit.
 	permitEvery = time.Second
 	// giveBackTime bounds how long an attempt that a stop ends is written.
@@ -70,7 +81,7 @@ var actor = domain.DaemonActor("download")
 
 // Run downloads until ctx ends, and then lets transfers finish within the grace time.
 func (d *Downloader) Run(ctx context.Context) error {
-	d.under, d.busy, d.worker = map[domain.FileHash]bool{}, map[string]time.Time{}, d.Files.NewID()
+	d.under, d.busy, d.paused, d.worker = map[domain.FileHash]bool{}, map[string]time.Time{}, map[string]time.Time{}, d.Files.NewID()
 	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	var workers sync.WaitGroup
@@ -102,7 +113,11 @@ func (d *Downloader) round(ctx, hard context.Context, working chan struct{}, wor
 		return 0, err
 	}
 	for _, state := range []domain.FileState{domain.FileDiscovered, domain.FileDownloadingFailed} {
-		found, err := query.DownloadCandidates(ctx, d.Tables, query.DownloadFilter{State: state, Busy: d.busyNow(), FailedBefore: d.failedBefore(now), Limit: page})
+		resting, err := d.resting(ctx)
+		if err != nil {
+			return n, err
+		}
+		found, err := query.DownloadCandidates(ctx, d.Tables, query.DownloadFilter{State: state, Busy: resting, FailedBefore: d.failedBefore(now), Limit: page})
 		if err != nil {
 			return n, err
 		}
@@ -143,7 +158,7 @@ func (d *Downloader) failedBefore(now domain.Time) []time.Time {
 func (d *Downloader) begin(c query.DownloadCandidate) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.under[domain.FileHash(c.RawFileHash)] || time.Now().Before(d.busy[c.Host]) {
+	if d.under[domain.FileHash(c.RawFileHash)] || time.Now().Before(d.busy[c.Host]) || time.Now().Before(d.paused[c.Host]) {
 		return false
 	}
 	d.under[domain.FileHash(c.RawFileHash)] = true
@@ -168,17 +183,40 @@ func (d *Downloader) rest(host string, pause time.Duration) {
 	}
 }
 
-func (d *Downloader) busyNow() (hosts []string) {
+// pause has a server left alone, by all processes, because it has asked for that.
+func (d *Downloader) pause(ctx context.Context, host string, asked time.Duration) {
+	asked = min(asked, longestPause)
+	if err := d.Pauses.PauseHost(ctx, host, asked); err != nil {
+		d.Log.Warn("that a server asks to be left alone could not be kept; this process leaves it alone", "host", host, "error", err)
+		d.rest(host, asked)
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.paused[host] = time.Now().Add(asked)
+}
+
+// resting returns the servers that are not to be asked now.
+func (d *Downloader) resting(ctx context.Context) (hosts []string, err error) {
+	paused, err := d.Pauses.HostPauses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	clear(d.paused)
+	for host, left := range paused {
+		d.paused[host] = now.Add(left)
+		hosts = append(hosts, host)
+	}
 	for host, until := range d.busy {
-		if time.Now().Before(until) {
+		if now.Before(until) {
 			hosts = append(hosts, host)
 		} else {
 			delete(d.busy, host)
 		}
 	}
-	return hosts
+	return hosts, nil
 }
 
 // attempt is one try to have a file.
@@ -398,7 +436,7 @@ func (a *attempt) failed(ctx context.Context, err error) domain.FileCommand {
 	case !again:
 		end.Limits.Max = max(a.file.DownloadAttempts, 1)
 	case after > 0:
-		a.rest(fetch.Host(a.file.Spec.URL), after)
+		a.pause(ctx, fetch.Host(a.file.Spec.URL), after)
 	}
 	a.Log.Info("an attempt to download failed", "file", a.file.Hash, "path", a.file.Spec.Path, "try", a.file.DownloadAttempts, "of", end.Limits.Max,
 		"code", end.Reason.Code, "uncounted", end.Uncounted, "error", err, "cause", fmt.Sprint(errors.Unwrap(err)))

@@ -11,8 +11,8 @@ import (
 )
 
 const askPoll = `-- name: AskPoll :exec
-insert into record.discovery (name) values ($1)
-on conflict (name) do update set next_at = clock_timestamp(), etag = '', modified = null
+insert into record.discovery (name, asked_at) values ($1, clock_timestamp())
+on conflict (name) do update set next_at = clock_timestamp(), asked_at = clock_timestamp(), etag = '', modified = null
 `
 
 // Has a discovery polled now.
@@ -24,7 +24,7 @@ func (q *Queries) AskPoll(ctx context.Context, name string) error {
 const beginPoll = `-- name: BeginPoll :one
 insert into record.discovery (name, begun_at) values ($1, clock_timestamp())
 on conflict (name) do update set begun_at = excluded.begun_at
-returning name, version, url, next_at, begun_at, ended_at, complete_at, outcome, error, directories, files, fresh, known, changed, gone, out_by_pattern, out_by_age, out_by_size, out_by_link, etag, modified
+returning name, version, url, next_at, begun_at, ended_at, complete_at, outcome, error, directories, files, fresh, known, changed, gone, out_by_pattern, out_by_age, out_by_size, out_by_link, etag, modified, asked_at
 `
 
 func (q *Queries) BeginPoll(ctx context.Context, name string) (RecordDiscovery, error) {
@@ -52,11 +52,15 @@ func (q *Queries) BeginPoll(ctx context.Context, name string) (RecordDiscovery, 
 		&i.OutByLink,
 		&i.Etag,
 		&i.Modified,
+		&i.AskedAt,
 	)
 	return i, err
 }
 
 const completePoll = `-- name: CompletePoll :exec
+with resumed as (
+    delete from record.host_pause where host = $17::text or until_at <= clock_timestamp()
+)
 update record.discovery set ended_at = clock_timestamp(), complete_at = clock_timestamp(), outcome = 'complete', error = '', version = $1, url = $2,
     next_at = case when next_at > begun_at then next_at else clock_timestamp() + make_interval(secs => $3::double precision) end, directories = $4, files = $5, fresh = $6,
     known = $7, changed = $8, gone = $9, out_by_pattern = $10, out_by_age = $11, out_by_size = $12,
@@ -81,6 +85,7 @@ type CompletePollParams struct {
 	Etag         string     `json:"etag"`
 	Modified     *time.Time `json:"modified"`
 	Name         string     `json:"name"`
+	Host         string     `json:"host"`
 }
 
 func (q *Queries) CompletePoll(ctx context.Context, arg CompletePollParams) error {
@@ -101,12 +106,13 @@ func (q *Queries) CompletePoll(ctx context.Context, arg CompletePollParams) erro
 		arg.Etag,
 		arg.Modified,
 		arg.Name,
+		arg.Host,
 	)
 	return err
 }
 
 const discovery = `-- name: Discovery :one
-select d.name, d.version, d.url, d.next_at, d.begun_at, d.ended_at, d.complete_at, d.outcome, d.error, d.directories, d.files, d.fresh, d.known, d.changed, d.gone, d.out_by_pattern, d.out_by_age, d.out_by_size, d.out_by_link, d.etag, d.modified,
+select d.name, d.version, d.url, d.next_at, d.begun_at, d.ended_at, d.complete_at, d.outcome, d.error, d.directories, d.files, d.fresh, d.known, d.changed, d.gone, d.out_by_pattern, d.out_by_age, d.out_by_size, d.out_by_link, d.etag, d.modified, d.asked_at,
     (select count(*) from record.directory_listing l where l.discovery = d.name and l.gone_at is null) as listed,
     (select count(*) from record.directory_listing l where l.discovery = d.name and l.gone_at is not null) as vanished,
     (select count(*) from record.directory_listing l where l.discovery = d.name and l.changed_at is not null) as altered
@@ -135,6 +141,7 @@ type DiscoveryRow struct {
 	OutByLink    int64      `json:"out_by_link"`
 	Etag         string     `json:"etag"`
 	Modified     *time.Time `json:"modified"`
+	AskedAt      *time.Time `json:"asked_at"`
 	Listed       int64      `json:"listed"`
 	Vanished     int64      `json:"vanished"`
 	Altered      int64      `json:"altered"`
@@ -165,6 +172,7 @@ func (q *Queries) Discovery(ctx context.Context, name string) (DiscoveryRow, err
 		&i.OutByLink,
 		&i.Etag,
 		&i.Modified,
+		&i.AskedAt,
 		&i.Listed,
 		&i.Vanished,
 		&i.Altered,
@@ -173,16 +181,20 @@ func (q *Queries) Discovery(ctx context.Context, name string) (DiscoveryRow, err
 }
 
 const discoveryTimes = `-- name: DiscoveryTimes :many
-select name, version, (next_at <= clock_timestamp())::boolean as due from record.discovery
+select name, version, (next_at <= clock_timestamp())::boolean as due,
+    (asked_at is not null and (begun_at is null or asked_at > begun_at))::boolean as asked
+from record.discovery
 `
 
 type DiscoveryTimesRow struct {
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
 	Due     bool   `json:"due"`
+	Asked   bool   `json:"asked"`
 }
 
-// Which discoveries are known in which version, and whether the time of their next poll has come.
+// Which discoveries are known in which version, whether the time of their next poll has come, and
+// whether an operator asked for it.
 func (q *Queries) DiscoveryTimes(ctx context.Context) ([]DiscoveryTimesRow, error) {
 	rows, err := q.db.Query(ctx, discoveryTimes)
 	if err != nil {
@@ -192,7 +204,12 @@ func (q *Queries) DiscoveryTimes(ctx context.Context) ([]DiscoveryTimesRow, erro
 	var items []DiscoveryTimesRow
 	for rows.Next() {
 		var i DiscoveryTimesRow
-		if err := rows.Scan(&i.Name, &i.Version, &i.Due); err != nil {
+		if err := rows.Scan(
+			&i.Name,
+			&i.Version,
+			&i.Due,
+			&i.Asked,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -307,6 +324,11 @@ func (q *Queries) NoteGone(ctx context.Context, arg NoteGoneParams) (int64, erro
 }
 
 const postponePoll = `-- name: PostponePoll :exec
+with paused as (
+    insert into record.host_pause (host, until_at)
+    select $7::text, clock_timestamp() + make_interval(secs => $8::double precision) where $7::text <> ''
+    on conflict (host) do update set until_at = greatest(host_pause.until_at, excluded.until_at)
+)
 update record.discovery set ended_at = clock_timestamp(), outcome = $1, error = $2, version = $3, url = $4,
     etag = case when version = $3 then etag else '' end, modified = case when version = $3 then modified end,
     next_at = case when next_at > begun_at then next_at else clock_timestamp() + make_interval(secs => $5::double precision) end
@@ -314,16 +336,18 @@ where name = $6
 `
 
 type PostponePollParams struct {
-	Outcome string  `json:"outcome"`
-	Error   string  `json:"error"`
-	Version int64   `json:"version"`
-	Url     string  `json:"url"`
-	Seconds float64 `json:"seconds"`
-	Name    string  `json:"name"`
+	Outcome     string  `json:"outcome"`
+	Error       string  `json:"error"`
+	Version     int64   `json:"version"`
+	Url         string  `json:"url"`
+	Seconds     float64 `json:"seconds"`
+	Name        string  `json:"name"`
+	Host        string  `json:"host"`
+	HostSeconds float64 `json:"host_seconds"`
 }
 
 // The numbers stay those of the last complete poll. A poll that was asked for meanwhile comes
-// at once, here and below.
+// at once, here and below. A host that is named has asked to be left alone.
 func (q *Queries) PostponePoll(ctx context.Context, arg PostponePollParams) error {
 	_, err := q.db.Exec(ctx, postponePoll,
 		arg.Outcome,
@@ -332,6 +356,8 @@ func (q *Queries) PostponePoll(ctx context.Context, arg PostponePollParams) erro
 		arg.Url,
 		arg.Seconds,
 		arg.Name,
+		arg.Host,
+		arg.HostSeconds,
 	)
 	return err
 }
@@ -348,6 +374,9 @@ func (q *Queries) TryLead(ctx context.Context, name string) (bool, error) {
 }
 
 const unchangedPoll = `-- name: UnchangedPoll :exec
+with resumed as (
+    delete from record.host_pause where host = $3::text or until_at <= clock_timestamp()
+)
 update record.discovery set ended_at = clock_timestamp(), complete_at = clock_timestamp(), outcome = 'unchanged', error = '', fresh = 0, changed = 0,
     known = files, next_at = case when next_at > begun_at then next_at else clock_timestamp() + make_interval(secs => $1::double precision) end
 where name = $2
@@ -356,9 +385,11 @@ where name = $2
 type UnchangedPollParams struct {
 	Seconds float64 `json:"seconds"`
 	Name    string  `json:"name"`
+	Host    string  `json:"host"`
 }
 
+// A host that is named answers again, here and below.
 func (q *Queries) UnchangedPoll(ctx context.Context, arg UnchangedPollParams) error {
-	_, err := q.db.Exec(ctx, unchangedPoll, arg.Seconds, arg.Name)
+	_, err := q.db.Exec(ctx, unchangedPoll, arg.Seconds, arg.Name, arg.Host)
 	return err
 }

@@ -287,6 +287,28 @@ type RecordDirectoryListing struct {
 	GoneAt *time.Time `json:"gone_at"`
 }
 
+// One row per listing of a directory that is polled with those below it, as of the last complete poll: it need not be read again while its server says that it is the same.
+type RecordDirectoryPage struct {
+	// Name of the discovery.
+	Discovery string `json:"discovery"`
+	// Path below the directory that is polled, with a slash at its end; empty = that directory.
+	Path string `json:"path"`
+	// Version of the setting of the discovery by whose rules it was read.
+	Version int64 `json:"version"`
+	// Where it is.
+	Url string `json:"url"`
+	// ETag of the listing, for the next request.
+	Etag string `json:"etag"`
+	// When the listing was modified as its server says, for the next request.
+	Modified *time.Time `json:"modified"`
+	// Files in it that the rules left.
+	Files int64 `json:"files"`
+	// How many files and links were left out, by rule.
+	LeftOut json.RawMessage `json:"left_out"`
+	// The directories in it: name and url of each.
+	Below json.RawMessage `json:"below"`
+}
+
 // One row per discovery: its last poll, and when the next one is.
 type RecordDiscovery struct {
 	// Name of the discovery.
@@ -331,6 +353,8 @@ type RecordDiscovery struct {
 	Etag string `json:"etag"`
 	// When the listing was modified as its server says, for the next request.
 	Modified *time.Time `json:"modified"`
+	// When an operator last asked for a poll; later than begun_at = the next one is made for that.
+	AskedAt *time.Time `json:"asked_at"`
 }
 
 // One row per effect that a step has on the world outside: noted before it is made, so that the worker that starts the step over knows to look whether it happened.
@@ -425,6 +449,14 @@ type RecordHighWater struct {
 	JobID string `json:"job_id"`
 	// When that round was done.
 	DoneAt *time.Time `json:"done_at"`
+}
+
+// One row per server of open directories that has asked to be left alone for a while (Retry-After).
+type RecordHostPause struct {
+	// Name and port of the server, as in the URLs of its files.
+	Host string `json:"host"`
+	// Until when no directory of it is polled and no file without a job fetched, by the clock of PostgreSQL.
+	UntilAt time.Time `json:"until_at"`
 }
 
 // One row per identifier reserved for a job, before it is asked for or used.
