@@ -117,8 +117,11 @@ func (s *Store) prove(c eventstore.Change) error {
 		ok = current(srv.asked[c.Query.To.ID], c.Query.From.Version, c.Token)
 	case c.Entry != nil:
 		ok = current(srv.entries[c.Entry.To.ID], c.Entry.From.Version, c.Token) && (c.Entry.From.Version > 0 || srv.entryOf(c.Entry.To.Work.Key) == "")
-		if c.EntryClaim != nil && (c.EntryClaim.Worker != s.worker || srv.locks[a] != nil) {
+		switch {
+		case c.EntryClaim != nil && c.EntryClaim.Worker != s.worker:
 			return eventstore.ErrFenced
+		case c.EntryClaim != nil && srv.locks[a] != nil:
+			return eventstore.ErrLocked
 		}
 	default:
 		ok = current(srv.settings[a], c.Setting.From.Version, c.Token)

@@ -23,6 +23,7 @@ var entryTests = tests{
 	"entry, while claims are paused": entriesPaused,
 	"entry, leased and completed":    entryLeased,
 	"entry of an overdue lease":      entryOverdue,
+	"entry, taken by the rules":      entriesByTheRules,
 }
 
 // Request requests an entry.
