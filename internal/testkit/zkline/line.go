@@ -1,18 +1,25 @@
-package model_test
+// Package zkline has lines that stand between a program and ZooKeeper, and end its session: at
+// once, or at a certain write.
+package zkline
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
 	"sync"
-
-	"pgregory.net/rapid"
 )
 
-// line stands between a store and ZooKeeper. It knows the store's session, and can end
-// it in the store's name.
-type line struct {
+// Test is the test that a line is part of.
+type Test interface {
+	Fatal(args ...any)
+	Cleanup(end func())
+}
+
+// Line stands between a program and ZooKeeper. It knows the program's session, and can end it
+// in the program's name.
+type Line struct {
 	server   string
 	listener net.Listener
 	all      sync.WaitGroup
@@ -20,14 +27,23 @@ type line struct {
 	mu      sync.Mutex
 	greeted []byte // the server's answer to the last connection: timeout, session, password
 	open    map[net.Conn]bool
+	ends    *end // what the session ends with, nil = nothing
+	ended   int
 }
 
-func newLine(t *rapid.T, server string) *line {
+// end is a write with which a session ends.
+type end struct {
+	texts   []string // all of which it has
+	arrives bool
+}
+
+// New returns a line to a server, which lasts until the test ends.
+func New(t Test, server string) *Line {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &line{server: server, listener: listener, open: map[net.Conn]bool{}}
+	l := &Line{server: server, listener: listener, open: map[net.Conn]bool{}}
 	l.all.Go(func() {
 		for {
 			client, err := listener.Accept()
@@ -45,9 +61,34 @@ func newLine(t *rapid.T, server string) *line {
 	return l
 }
 
-func (l *line) address() string { return l.listener.Addr().String() }
+// Address returns where the program finds ZooKeeper.
+func (l *Line) Address() string { return l.listener.Addr().String() }
 
-func (l *line) connect(client net.Conn) {
+// EndAt lets the session end at the next request that has all the texts: before it arrives, or
+// when the server has answered it; the program gets no answer. What was said before counts no
+// more.
+func (l *Line) EndAt(arrives bool, texts ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ends = &end{texts, arrives}
+}
+
+// Ended returns how many sessions have ended at a request.
+func (l *Line) Ended() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// connection is one of a program.
+type connection struct {
+	*Line
+	client, server net.Conn
+	mu             sync.Mutex
+	last           []byte // number of the request whose answer does not arrive, nil = none
+}
+
+func (l *Line) connect(client net.Conn) {
 	server, err := net.Dial("tcp", l.server)
 	if err != nil {
 		_ = client.Close()
@@ -56,8 +97,9 @@ func (l *line) connect(client net.Conn) {
 	l.mu.Lock()
 	l.open[client], l.open[server] = true, true
 	l.mu.Unlock()
+	c := &connection{Line: l, client: client, server: server}
 	l.all.Go(func() {
-		_, _ = io.Copy(server, client)
+		c.requests()
 		_ = server.Close()
 	})
 	if greeting, err := packet(server); err == nil {
@@ -65,7 +107,7 @@ func (l *line) connect(client net.Conn) {
 		l.greeted = greeting
 		l.mu.Unlock()
 		if write(client, greeting) == nil {
-			_, _ = io.Copy(client, server)
+			c.answers()
 		}
 	}
 	_ = client.Close()
@@ -75,7 +117,80 @@ func (l *line) connect(client net.Conn) {
 	delete(l.open, server)
 }
 
-func (l *line) cut() {
+// requests passes on what the program says.
+func (c *connection) requests() {
+	for first := true; ; first = false {
+		request, err := packet(c.client)
+		if err != nil {
+			return
+		}
+		if e := c.endsAt(request); !first && e != nil {
+			if !e.arrives {
+				c.over()
+				return
+			}
+			c.mu.Lock()
+			c.last = request[:numberSize]
+			c.mu.Unlock()
+		}
+		if write(c.server, request) != nil {
+			return
+		}
+	}
+}
+
+// numberSize is the size of the number with which requests and answers begin.
+const numberSize = 4
+
+// endsAt returns how the session ends at a request, nil = it does not.
+func (l *Line) endsAt(request []byte) *end {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.ends
+	if e == nil || len(request) < numberSize {
+		return nil
+	}
+	for _, text := range e.texts {
+		if !bytes.Contains(request, []byte(text)) {
+			return nil
+		}
+	}
+	l.ends = nil
+	return e
+}
+
+// answers passes on what the server says.
+func (c *connection) answers() {
+	for {
+		answer, err := packet(c.server)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		last := c.last
+		c.mu.Unlock()
+		if last != nil && bytes.HasPrefix(answer, last) {
+			c.over()
+			return
+		}
+		if write(c.client, answer) != nil {
+			return
+		}
+	}
+}
+
+// over ends the session at a request.
+func (l *Line) over() {
+	if l.End() != nil {
+		l.cut() // it has ended already
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended++
+}
+
+func (l *Line) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.open {
@@ -83,8 +198,8 @@ func (l *line) cut() {
 	}
 }
 
-// end takes the session up on a connection of its own and closes it there.
-func (l *line) end() error {
+// End takes the session up on a connection of its own and closes it there.
+func (l *Line) End() error {
 	l.mu.Lock()
 	greeting := l.greeted
 	l.mu.Unlock()
@@ -117,7 +232,7 @@ func (l *line) end() error {
 		return err
 	}
 	_, err = packet(conn)
-	l.cut() // the store hears of it when it connects again
+	l.cut() // the program hears of it when it connects again
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -125,11 +240,11 @@ func (l *line) end() error {
 }
 
 func packet(from io.Reader) ([]byte, error) {
-	var n [4]byte
+	var n [numberSize]byte
 	if _, err := io.ReadFull(from, n[:]); err != nil {
 		return nil, err
 	}
-	if size := binary.BigEndian.Uint32(n[:]); size > 1<<20 {
+	if size := binary.BigEndian.Uint32(n[:]); size > 64<<20 {
 		return nil, errors.New("the packet is too large")
 	}
 	data := make([]byte, binary.BigEndian.Uint32(n[:]))

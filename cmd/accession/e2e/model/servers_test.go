@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/storetest"
 	"github.com/accession-ingest/accession/eventstore/zklive"
 	"github.com/accession-ingest/accession/internal/testkit/tree"
+	"github.com/accession-ingest/accession/internal/testkit/zkline"
 )
 
 // onServers runs everything over ZooKeeper and JetStream, in a tree and a stream of its
@@ -27,12 +28,12 @@ type onServers struct {
 	root   string
 	keeper *zklive.Store
 	l      *jslog.Log
-	lines  map[storetest.Store]*line
+	lines  map[storetest.Store]*zkline.Line
 }
 
 func newOnServers(t *rapid.T, nc *nats.Conn) *onServers {
 	name := strings.ReplaceAll(uuid.NewString(), "-", "")
-	o := &onServers{t: t, root: "/test-" + name, lines: map[storetest.Store]*line{}}
+	o := &onServers{t: t, root: "/test-" + name, lines: map[storetest.Store]*zkline.Line{}}
 	var err error
 	o.keeper, err = zklive.Open(t.Context(), zklive.Config{Servers: []string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, Root: o.root, Shards: 2})
 	o.must(err)
@@ -63,8 +64,8 @@ func (o *onServers) must(err error) {
 }
 
 func (o *onServers) open() storetest.Store {
-	l := newLine(o.t, os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
-	s, err := zklive.Open(o.t.Context(), zklive.Config{Servers: []string{l.address()}, Root: o.root, SessionTimeout: 10 * time.Second,
+	l := zkline.New(o.t, os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
+	s, err := zklive.Open(o.t.Context(), zklive.Config{Servers: []string{l.Address()}, Root: o.root, SessionTimeout: 10 * time.Second,
 		GroupCommit: true, RelayHints: true})
 	o.must(err)
 	o.t.Cleanup(func() { _ = s.Close() })
@@ -77,7 +78,7 @@ func (o *onServers) open() storetest.Store {
 func (o *onServers) expire(s storetest.Store) {
 	store := s.Live.(*zklive.Store)
 	_, before := store.Sessions()
-	o.must(o.lines[s].end())
+	o.must(o.lines[s].End())
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(20 * time.Second); ; <-tick.C {
