@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,8 +8,10 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/leases"
-	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/internal/testkit/zkline"
 )
 
 // TestEntriesUnderKills is a small [entriesLoad].
@@ -30,18 +31,26 @@ func TestEntriesUnderKills(t *testing.T) {
 	newEntriesLoad(t, 240, 512).run(8)
 }
 
-// entriesLoad is the compute queue while processes are killed that work on it or serve it: three
-// processes with four workers each, four workers over HTTP, and two processes that they ask.
+// entriesLoad is the compute queue while processes are killed that work on it or serve it, and
+// their sessions end: three processes with four workers each, four workers over HTTP, and two
+// processes that they ask. The work of the shared keys ends only after half of the deaths.
 type entriesLoad struct {
 	*installation
 	random   *rand.Rand
 	entries  int // each under a key of its own
+	more     int // of these, requested since a worker had nothing to die of
 	requests int // under the five shared keys
 	base     string
 	key      string // of an operator
 	at       [2]string
+	lines    [3]*zkline.Line // of the processes with workers
+	through  [3]*zkline.Line // of the others: the leader, and those that are asked
 	working  [3]*process
 	doors    [2]*service
+	client   *http.Client
+	goesOn   atomic.Bool // the work of the shared keys may end
+	ended    int         // sessions, at any moment
+	askers   []*asker
 }
 
 const (
@@ -67,20 +76,25 @@ func newEntriesLoad(t *testing.T, n, requests int) *entriesLoad {
 	l.program = program
 	l.base = newFiles(t, 1, -1).URL
 	l.key = l.keyOf("olga", "operator", "--all")
+	for i := range 3 {
+		l.lines[i], l.through[i] = zkline.New(t, l.settings["zookeeper"]), zkline.New(t, l.settings["zookeeper"])
+	}
+	l.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	t.Cleanup(l.client.CloseIdleConnections)
 	return l
 }
 
-// run requests the work, has it done while so many processes are killed, and checks what came of
-// it by log and tables.
+// run requests the work, has it done while so many processes are killed, and at least as many
+// sessions end, and checks what came of it by log and tables.
 func (l *entriesLoad) run(kills int) {
 	l.t.Helper()
-	leader := l.serve("--roles", "daemons,relay,projector")
+	leader := l.serve(l.via(l.through[2]), "--roles", "daemons,relay,projector")
 	for i := range l.doors {
 		l.at[i] = port(l.t)
-		l.doors[i] = l.serve("--roles", "http", "--set", "listen_http="+l.at[i])
+		l.opens(i)
 	}
 	for i := range l.working {
-		l.working[i] = l.work("")
+		l.working[i] = l.work(l.lines[i], "")
 	}
 	finished, finish := context.WithCancel(l.t.Context())
 	var others errgroup.Group
@@ -90,13 +104,19 @@ func (l *entriesLoad) run(kills int) {
 	for n := range kills {
 		dying := l.arm(n)
 		l.request(n, kills)
+		l.endSession(n)
 		l.killOne(n, dying)
-		l.done((n+1)*l.entries/kills + sharedKeys)
+		l.done((n+1)*l.entries/kills + l.more)
+		l.look(func(i int) bool { return i%4 == n%4 })
+		if n == kills/2 {
+			l.goOn()
+		}
 	}
-	all := l.entries + sharedKeys
+	all := l.entries + l.more + sharedKeys
+	l.answered()
+	l.done(all - sharedKeys)
 	finish()
 	l.must(others.Wait())
-	l.answers()
 	for _, p := range l.working {
 		p.end(syscall.SIGTERM)
 	}
@@ -107,38 +127,60 @@ func (l *entriesLoad) run(kills int) {
 	l.says(0, words("verify"))
 }
 
+// via returns the argument that makes a process reach ZooKeeper by a line.
+func (l *entriesLoad) via(at *zkline.Line) string { return "--set=zookeeper=" + at.Address() }
+
+// opens starts a process that is asked.
+func (l *entriesLoad) opens(i int) {
+	l.t.Helper()
+	l.doors[i] = l.serve(l.via(l.through[i]), "--roles", "http", "--set", "listen_http="+l.at[i])
+}
+
 // request requests the nth part of the work, and of what is asked for under the shared keys.
 func (l *entriesLoad) request(n, of int) {
 	l.t.Helper()
-	var asked errgroup.Group
-	asked.SetLimit(32)
-	submit := func(key string) {
-		asked.Go(func() error {
-			_, err := entries.Submit(l.t.Context(), l.app, l.asked(key))
-			return err
-		})
-	}
+	var requested errgroup.Group
+	requested.SetLimit(32)
 	for i := n * l.requests / of; i < (n+1)*l.requests/of; i++ {
-		submit(fmt.Sprint("shared", i%sharedKeys))
+		a := &asker{load: l, number: i, key: fmt.Sprint("shared", i%sharedKeys)}
+		l.askers = append(l.askers, a)
+		requested.Go(a.submit)
 	}
 	for i := n * l.entries / of; i < (n+1)*l.entries/of; i++ {
-		submit(fmt.Sprint("own", i))
+		requested.Go(func() error { return l.submit(fmt.Sprint("own", i)) })
 	}
-	l.must(asked.Wait())
+	l.must(requested.Wait())
 }
+
+func (l *entriesLoad) submit(key string) error {
+	_, err := entries.Submit(l.t.Context(), l.app, l.asked(key))
+	return err
+}
+
+// ownDatasets are those of the entries with keys of their own.
+var ownDatasets = []string{"d0", "d1", "d2", "d3", "d4", "d5", "d6"}
 
 func (l *entriesLoad) asked(key string) entries.Asked {
 	n := len(key) + int(key[len(key)-1])
-	return entries.Asked{Dataset: fmt.Sprint("d", n%7), Group: fmt.Sprint(n % 3), Key: key, Inputs: []string{l.base + "/file/123"}}
+	a := entries.Asked{Dataset: ownDatasets[n%len(ownDatasets)], Group: fmt.Sprint(n % 3), Key: key, Inputs: []string{l.base + "/file/123"}}
+	if strings.HasPrefix(key, "shared") {
+		urgent := 900
+		a.Dataset, a.Priority = "shared", &urgent
+	}
+	return a
 }
 
-// work starts a process with four workers; it dies at a point if one is given.
-func (l *entriesLoad) work(point string) *process {
-	c := l.command("compute", "worker", "--profile", "test", "--parallel", "4", "--dir", l.dir, "--exec", "sleep 0.1; wc -c < {in} > {out}")
-	c.Stdout, c.Stderr = l.t.Output(), l.t.Output()
+// work starts a process with four workers; it dies at a point if one is given, and then has no
+// work of the shared keys, which might keep it from coming there.
+func (l *entriesLoad) work(line *zkline.Line, point string) *process {
+	c := l.command("compute", "worker", "--profile", "test", "--parallel", "4", "--dir", l.dir,
+		"--exec", `if [ "$ACCESSION_DATASET" = shared ]; then while [ ! -e '`+l.goneOn()+`' ]; do sleep 0.2; done; fi; sleep 0.1; wc -c < {in} > {out}`)
 	if point != "" {
-		c.Env = append(c.Env, "ACCESSION_CRASH="+point)
+		c.Args, c.Env = append(c.Args, "--datasets", strings.Join(ownDatasets, ",")), append(c.Env, "ACCESSION_CRASH="+point)
+	} else {
+		c.Args = append(c.Args, l.via(line))
 	}
+	c.Stdout, c.Stderr = l.t.Output(), l.t.Output()
 	l.must(c.Start())
 	p := &process{c.Process, make(chan struct{})}
 	go func() { defer close(p.ended); _ = c.Wait() }()
@@ -152,20 +194,26 @@ func (p *process) end(by syscall.Signal) {
 	<-p.ended
 }
 
-// done waits until so many entries are, and lets those wait again whose workers have died three
+// done waits until so many entries with keys of their own are, and lets those wait again whose workers have died three
 // times.
 func (l *entriesLoad) done(n int) {
 	l.t.Helper()
 	waitFor(l.t, fmt.Sprintf("%d entries to be done", n), func() bool {
-		rows, err := l.db.Query(l.t.Context(), "select id from accession.compute_entry where status = 'FAILED' and reason_code = 'worker_lost'")
-		l.must(err)
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		l.must(err)
-		for _, id := range ids {
-			l.command("compute", "retry", id, "--reason", "its workers were killed").Run() //nolint:errcheck // another retry may be on its way
-		}
-		return l.count("select count(*) from accession.compute_entry where status = 'SUCCESSFUL'") >= n
+		l.retry()
+		return l.count("select count(*) from accession.compute_entry where status = 'SUCCESSFUL' and key like 'own%'") >= n
 	})
+}
+
+// retry lets entries wait again whose workers have died three times.
+func (l *entriesLoad) retry() {
+	l.t.Helper()
+	rows, err := l.db.Query(l.t.Context(), "select id from accession.compute_entry where status = 'FAILED' and reason_code = 'worker_lost'")
+	l.must(err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	l.must(err)
+	for _, id := range ids {
+		l.command("compute", "retry", id, "--reason", "its workers were killed").Run() //nolint:errcheck // another retry may be on its way
+	}
 }
 
 // arm starts, in each second round, a process whose workers die when they come to a point.
@@ -173,7 +221,7 @@ func (l *entriesLoad) arm(round int) *process {
 	if round%2 == 1 {
 		return nil
 	}
-	return l.work(deaths[round/2%len(deaths)])
+	return l.work(nil, deaths[round/2%len(deaths)])
 }
 
 // killOne kills a worker, or a process that serves them, and starts it again; or waits until one
@@ -182,19 +230,72 @@ func (l *entriesLoad) killOne(round int, dying *process) {
 	l.t.Helper()
 	switch i := l.random.IntN(len(l.working)); {
 	case dying != nil:
-		select {
-		case <-dying.ended:
-		case <-time.After(patience):
-			l.t.Fatal("an armed worker did not die")
-		}
+		l.dies(dying)
 	case round%4 == 1:
 		i %= len(l.doors)
 		l.doors[i].kill()
-		l.doors[i] = l.serve("--roles", "http", "--set", "listen_http="+l.at[i])
+		l.opens(i)
 	default:
 		l.working[i].end(syscall.SIGKILL)
-		l.working[i] = l.work("")
+		l.working[i] = l.work(l.lines[i], "")
 	}
+}
+
+// dies waits until an armed process has died. Others may have taken all work before it: then
+// there is some more.
+func (l *entriesLoad) dies(p *process) {
+	l.t.Helper()
+	waitFor(l.t, "an armed worker to die", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		case <-time.After(time.Second):
+			for range 8 {
+				l.must(l.submit(fmt.Sprint("own-more", l.more)))
+				l.more++
+			}
+			return false
+		}
+	})
+}
+
+// endSession ends the session of one process at once, and lets that of one with workers end right
+// after it has taken an entry, while it completes one, or right after that.
+func (l *entriesLoad) endSession(round int) {
+	l.t.Helper()
+	l.endsNow(append(slices.Clone(l.lines[:]), l.through[:]...)[l.random.IntN(len(l.lines)+len(l.through))])
+	line, claim := l.lines[l.random.IntN(len(l.lines))], "/compute/claims/"
+	switch round % 3 {
+	case 0:
+		line.EndAt(true, claim, "/unowned/")
+	case 1:
+		line.EndAt(false, claim, "/done/")
+	default:
+		line.EndAt(true, claim, "/done/")
+	}
+}
+
+// endsNow ends the session of a process; one that has just been started may have none yet.
+func (l *entriesLoad) endsNow(line *zkline.Line) {
+	l.t.Helper()
+	waitFor(l.t, "a session to end", func() bool { return line.End() == nil })
+	l.ended++
+}
+
+func (l *entriesLoad) goneOn() string { return filepath.Join(l.dir, "goes-on") }
+
+// goOn lets the work of the shared keys end, after its workers have died.
+func (l *entriesLoad) goOn() {
+	l.t.Helper()
+	waitFor(l.t, "the work of the shared keys to lose its workers", func() bool {
+		l.retry()
+		for _, line := range l.lines {
+			l.endsNow(line)
+		}
+		return l.count("select count(distinct aggregate_id) from accession.event e join accession.compute_entry c on c.id = e.aggregate_id where type = 'entry.returned' and key like 'shared%'") == sharedKeys
+	})
+	l.must(os.WriteFile(l.goneOn(), nil, 0o600))
+	l.goesOn.Store(true)
 }
 
 // workOverHTTP takes work and ends it until ctx ends, asking the one process that serves it or
@@ -202,7 +303,11 @@ func (l *entriesLoad) killOne(round int, dying *process) {
 func (l *entriesLoad) workOverHTTP(ctx context.Context, name string) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		var w leases.Work
-		status, err := l.ask(ctx, n, "claims", fmt.Sprintf(`{"worker":%q,"wait":1,"lease":5}`, name), &w)
+		datasets := ""
+		if !l.goesOn.Load() {
+			datasets = `,"datasets":["` + strings.Join(ownDatasets, `","`) + `"]`
+		}
+		status, err := l.ask(ctx, n, "claims", fmt.Sprintf(`{"worker":%q,"wait":1,"lease":5%s}`, name, datasets), &w)
 		if err != nil || status != http.StatusOK || w.Token == "" || n%17 == 16 {
 			continue // that lease becomes overdue
 		}
@@ -219,15 +324,20 @@ func (l *entriesLoad) workOverHTTP(ctx context.Context, name string) error {
 	return nil
 }
 
-// ask sends a request about leases to one of the processes.
+// ask sends a request to one of the processes: without a body it only reads.
 func (l *entriesLoad) ask(ctx context.Context, n int, path, body string, into any) (int, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+l.at[n%len(l.at)]+"/v1/compute/"+path, bytes.NewReader([]byte(body)))
+	method := http.MethodPost
+	if body == "" {
+		method = http.MethodGet
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+l.at[n%len(l.at)]+"/v1/compute/"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
+	r.Header.Set("Prefer", "wait=1")
 	r.Header.Set("Authorization", "Bearer "+l.key)
 	r.Header.Set("Content-Type", "application/json")
-	a, err := http.DefaultClient.Do(r)
+	a, err := l.client.Do(r)
 	if err != nil {
 		return 0, err
 	}
@@ -237,38 +347,6 @@ func (l *entriesLoad) ask(ctx context.Context, n int, path, body string, into an
 		err = json.Unmarshal(data, into)
 	}
 	return a.StatusCode, err
-}
-
-// answers asks for the shared keys as often as before: each answer is the one result of its key.
-func (l *entriesLoad) answers() {
-	l.t.Helper()
-	l.must(l.app.CatchUp(l.ctx()))
-	var mu sync.Mutex
-	results := map[string]map[string]bool{}
-	var asked errgroup.Group
-	asked.SetLimit(32)
-	for i := range l.requests {
-		key := fmt.Sprint("shared", i%sharedKeys)
-		asked.Go(func() error {
-			e, err := entries.Submit(l.t.Context(), l.app, l.asked(key))
-			if err != nil || e.Status != entry.Successful || e.Result == nil {
-				return fmt.Errorf("%s: %+v, %w", key, e, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if results[key] == nil {
-				results[key] = map[string]bool{}
-			}
-			results[key][fmt.Sprint(e.ID, e.Result.SHA256, e.Result.Value)] = true
-			return nil
-		})
-	}
-	l.must(asked.Wait())
-	for key, all := range results {
-		if len(all) != 1 {
-			l.t.Errorf("%s has the results %v", key, all)
-		}
-	}
 }
 
 // once checks that each entry was accepted once, and that it was the result of its input.
@@ -287,7 +365,18 @@ func (l *entriesLoad) once(n int) {
 			l.t.Errorf("%s: %d, want %d", what, got, n)
 		}
 	}
+	if l.endedAt() == 0 {
+		l.t.Errorf("%d sessions ended, but none at a claim or a completion", l.ended)
+	}
 	if l.count("select count(*) from accession.event where type = 'entry.returned' and data #>> '{reason,code}' = 'worker_lost'") == 0 {
 		l.t.Error("no worker was lost with its work")
 	}
+}
+
+// endedAt returns how many sessions have ended at a claim or a completion.
+func (l *entriesLoad) endedAt() (n int) {
+	for _, line := range l.lines {
+		n += line.Ended()
+	}
+	return n
 }
