@@ -22,7 +22,6 @@ import (
 // entriesByTheRules: in random histories of three processes, whose sessions end now and then, each
 // worker takes the entry that the rules as they are written say it takes, and the entries that
 // it passes over are those of the rules. Two that take at once do so as if one had been first.
-// Shows: P1 P5
 func entriesByTheRules(t *testing.T, e Env) {
 	w := &rulesWorld{Kit: NewKit(t, e.Open(t)), env: e, random: rand.New(rand.NewPCG(drawnFrom(t), 0))}
 	for range rulesProcesses {

@@ -302,6 +302,14 @@ var queues = []Mutant{{
 	At: "eventstore (*Handler).Leased", Do: []Op{Never("SHA256", "sha256")},
 	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_leased_and_completed",
 }, {
+	Name: "the bound on passing, as the tree has it", Why: "an entry that another process has passed over is passed over again",
+	At: "eventstore/zklive/internal/entries (*Entries).take", Do: []Op{Never("Passed", "limit")},
+	Package: zklive, Test: "TestConformance/claims/plain/entry,_taken_by_the_rules",
+}, {
+	Name: "the look at the queue of a worker that waits", Why: "a worker waits although there is work, which it has not heard of",
+	At: "eventstore/zklive/internal/entries (*Entries).follow", Do: []Op{First("if !x.listed.IsZero() {\nreturn nil\n}")},
+	Package: e2e, Test: "TestWaitsForWork",
+}, {
 	Name: "the signature of an input's address", Why: "who knows the id of an entry gets its input without a key",
 	At: "cmd/internal/app/leases Signed", Do: []Op{Never("Equal")},
 	Package: e2e, Test: "TestWorkersOverHTTP",

@@ -26,8 +26,10 @@ import (
 const (
 	// pollEvery is how often a worker that waits looks whether the queue has changed.
 	pollEvery = time.Second
-	// listEvery is the least time between two listings of the entries that wait.
+	// listEvery is the least time between two listings of the entries that wait, unless they are
+	// few and a worker has nothing to take.
 	listEvery = 5 * time.Second
+	few       = 1000
 )
 
 // Holds returns the holds, once no pause stops claims in a queue.
@@ -46,6 +48,7 @@ type Entries struct {
 	changed chan struct{}  // closed when something may be there to take
 
 	listed   time.Time // when the entries that wait were listed, zero = never
+	looked   time.Time // when it was looked whether they have changed
 	children int32     // changes of the directory until then
 	pzxid    int64     // the last of them
 	known    map[change]bool
@@ -159,17 +162,19 @@ func (x *Entries) OrphanEntries(ctx context.Context) ([]compute.ID, error) {
 func (x *Entries) TakeEntry(ctx context.Context, wants compute.Wants, write func(eventstore.Take) error) error {
 	pauses := &backoff.ExponentialBackOff{InitialInterval: 2 * time.Millisecond, RandomizationFactor: 1, Multiplier: 1.5, MaxInterval: 100 * time.Millisecond}
 	pauses.Reset()
+	every := listEvery
 	for {
 		changed := x.changes()
 		holds, err := x.holds(ctx, domain.QueueIngest)
 		if err != nil {
 			return err
 		}
-		if err := x.follow(ctx); err != nil {
+		if err := x.follow(ctx, every); err != nil {
 			return err
 		}
 		choice, ok := x.choose(wants)
-		if !ok {
+		if every = listEvery; !ok {
+			every = pollEvery
 			if err := x.wait(ctx, changed, pollEvery); err != nil {
 				return err
 			}
@@ -266,20 +271,22 @@ func (x *Entries) waiting(ctx context.Context, w compute.Waiting) (at eventstore
 }
 
 // follow lists the entries that wait if others have changed them without this process
-// knowing of it, at most every listEvery.
-func (x *Entries) follow(ctx context.Context) error {
+// knowing of it. It looks whether they have at most every so often, and lists many at most every
+// listEvery.
+func (x *Entries) follow(ctx context.Context, every time.Duration) error {
 	x.mu.Lock()
-	due := time.Since(x.listed)
-	never := x.listed.IsZero()
-	x.mu.Unlock()
-	if !never && due < listEvery {
+	never, due := x.listed.IsZero(), time.Since(x.listed) >= listEvery
+	if !never && time.Since(x.looked) < every {
+		x.mu.Unlock()
 		return nil
 	}
+	x.looked = time.Now()
+	x.mu.Unlock()
 	stat, err := x.session.Exists(ctx, x.root.EntryDir(entry.Pending))
 	if err != nil || stat == nil {
 		return err
 	}
-	if !never && x.explained(stat) {
+	if !never && (x.explained(stat) || !due && stat.NumChildren > few) {
 		return nil
 	}
 	return x.list(ctx)
