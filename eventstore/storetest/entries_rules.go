@@ -277,8 +277,9 @@ func (w *rulesWorld) takeBoth() {
 		return
 	}
 	for first := range 2 {
-		left, why := w.waiting, ""
+		left := w.waiting
 		for _, i := range []int{first, 1 - first} {
+			var why string
 			if want[first][i], left, why = w.takes(left, rs[i]); why == "none" {
 				return
 			}

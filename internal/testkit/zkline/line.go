@@ -4,6 +4,7 @@ package zkline
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -89,7 +90,7 @@ type connection struct {
 }
 
 func (l *Line) connect(client net.Conn) {
-	server, err := net.Dial("tcp", l.server)
+	server, err := new(net.Dialer).DialContext(context.Background(), "tcp", l.server)
 	if err != nil {
 		_ = client.Close()
 		return
@@ -206,7 +207,7 @@ func (l *Line) End() error {
 	if len(greeting) < 36 {
 		return errors.New("the server's greeting is too short")
 	}
-	conn, err := net.Dial("tcp", l.server)
+	conn, err := new(net.Dialer).DialContext(context.Background(), "tcp", l.server)
 	if err != nil {
 		return err
 	}
