@@ -308,7 +308,7 @@ var queues = []Mutant{{
 }, {
 	Name: "the look at the queue of a worker that waits", Why: "a worker waits although there is work, which it has not heard of",
 	At: "eventstore/zklive/internal/entries (*Entries).follow", Do: []Op{First("if !x.listed.IsZero() {\nreturn nil\n}")},
-	Package: e2e, Test: "TestWaitsForWork",
+	Package: e2e, Test: "TestWaitsForWork", Hangs: true,
 }, {
 	Name: "the signature of an input's address", Why: "who knows the id of an entry gets its input without a key",
 	At: "cmd/internal/app/leases Signed", Do: []Op{Never("Equal")},
