@@ -77,6 +77,22 @@ with gone as (
 )
 select count(*) from gone;
 
+-- name: PutListed :exec
+-- Keeps a file as its discovery says, in place of what was kept under its path.
+insert into record.directory_listing (discovery, path, raw_file_hash, url, size, modified, first_at, last_at)
+values (@discovery, @path, @raw_file_hash, @url, sqlc.narg(size), sqlc.narg(modified), @known_at, @known_at)
+on conflict (discovery, path) do update set
+    raw_file_hash = excluded.raw_file_hash, url = excluded.url, size = excluded.size, modified = excluded.modified,
+    first_at = excluded.first_at, last_at = excluded.last_at, changed_at = null, gone_at = null;
+
+-- name: RemoveListed :exec
+delete from record.directory_listing where discovery = @discovery and path = @path;
+
+-- name: ReadWhole :exec
+-- Has the directory of a discovery read as a whole soon, whatever its server says of changes.
+update record.discovery set etag = '', modified = null, next_at = clock_timestamp()
+where url in (select d.url from record.discovery d where d.name = @name);
+
 -- name: TryLead :one
 select pg_try_advisory_lock(hashtextextended(@name::text, 3));
 

@@ -91,6 +91,7 @@ func leased(o *crashInstallation, point string) {
 				}
 			}
 		}, "serve", "--roles", "http", "--set", "listen_http="+at)
+		o.keepsResult(taken.State, done.Result.SHA256)
 		_, err = handler.EndLease(o.ctx(), taken.State.ID, lease.SHA256, done, m)
 		o.must(err)
 	} else {
@@ -102,6 +103,7 @@ func leased(o *crashInstallation, point string) {
 		if again.State.ID != taken.State.ID || again.State.Attempt != 2 {
 			o.t.Errorf("%s: %+v", point, again.State)
 		}
+		o.keepsResult(again.State, done.Result.SHA256)
 		_, err = handler.EndEntry(o.ctx(), again, done, m)
 		o.must(err)
 		s.stop()

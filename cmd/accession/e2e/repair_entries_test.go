@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -54,10 +56,20 @@ func (q queueOfWork) takes(want compute.ID) eventstore.Result[compute.Entry] {
 	return res
 }
 
+// completes completes an entry.
 func (q queueOfWork) completes(taken eventstore.Result[compute.Entry]) {
 	q.t.Helper()
+	q.keepsResult(taken.State, "ab")
 	_, err := q.EndEntry(q.ctx(), taken, compute.Complete{Result: entry.Result{SHA256: "ab", Size: 2}}, computing)
 	q.must(err)
+}
+
+// keepsResult keeps the result of an entry, as its worker does before it completes it.
+func (in *installation) keepsResult(e compute.Entry, digest string) {
+	in.t.Helper()
+	records, err := in.wired.Records(in.ctx())
+	in.must(err)
+	in.must(records.KeepComputeResult(in.ctx(), record.ComputeResult{Entry: e.ID, SHA256: digest, Key: e.Work.Key, Result: json.RawMessage(`{"n": 1}`), Worker: e.Worker, Attempt: e.Attempt, Claim: e.Version}))
 }
 
 // entriesOfAllStates leaves entries that are done, failed, owned by a worker that is gone,

@@ -106,6 +106,12 @@ func Check(ctx context.Context, cfg Config, h *History) (Report, error) {
 	if err == nil && c.Range.all() {
 		err = c.profiles(ctx, h)
 	}
+	if err == nil && c.Range.all() {
+		err = c.results(ctx)
+	}
+	if err == nil && c.Range.all() {
+		err = c.listings(ctx)
+	}
 	c.report.Files, c.report.Read = int(c.files.Load()), c.read.Load()
 	return c.report, err
 }

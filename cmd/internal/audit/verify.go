@@ -90,13 +90,13 @@ func (v *Result) describe(cfg Config, history *History) {
 	}
 	left := func(what, why string) { v.NotLooked = append(v.NotLooked, Looked{what, why}) }
 	looked("log", "%d events, folded", v.Events)
-	looked("zookeeper", "%d batches, %d jobs, %d queries and %d settings, node by node, and the deposit queues", v.Batches, v.Jobs, v.Queries, v.Settings)
+	looked("zookeeper", "%d batches, %d jobs, %d queries, %d entries of the compute queue and %d settings, node by node, and the deposit queues", v.Batches, v.Jobs, v.Queries, v.Entries, v.Settings)
 	for _, queue := range v.BusyQueues {
 		left("the ring of the deposit queue "+queue, "it was written all the time; suspend the queue, or check again: only the numbers of running deposits were compared")
 	}
 	looked("schemas", "each table, view and function of the migrations, with its columns")
 	looked("ids", "the next ids, with the highest in log, records and store")
-	looked("tables", "all rows, %d of files, and the history", v.Files)
+	looked("tables", "all rows, %d of files and %d of slots, and the history", v.Files, v.Slots)
 	looked("working directories", "each has its job")
 	looked("inventory", "%d stored versions: rows, reservations, identifiers and local ids", v.Objects)
 	how := "existence and size"
@@ -115,6 +115,16 @@ func (v *Result) describe(cfg Config, history *History) {
 	} else {
 		left("idempotency keys", "only a check of all objects compares them")
 	}
+	if cfg.Range.all() {
+		looked("results of the compute queue", "each in its row (record.compute_result), with what the log and the row itself say of it")
+		looked("listings of open directories", "each file that became known there in its row (record.directory_listing)")
+	} else {
+		left("results of the compute queue and listings of open directories", "only a check of all objects compares them")
+	}
+	left("results of the compute queue that an older program has kept: what they say", "it kept no SHA-256 of the row, and the one in the log is of bytes that are not kept")
+	left("size, time and URL of files in listings of open directories", "only the directories know them; the next whole poll reads them")
+	left("outputs of the compute queue in the working directory", "those that read them compare their digests")
+	left("the last poll of each directory, and what groups of its files wait for (record.discovery, record.group_deposit, record.group_file)", "the log has no part of them")
 	left("uploads, lists of queries and copies of manifests in the store", "those that read them compare their digests")
 	left("reports, answers of queries and lists of warnings in the store", "those that read them compare their digests, which events have")
 	left("people, their keys and sessions, and bulk actions (record)", "the log has no part of them")

@@ -132,6 +132,12 @@ const (
 	LocalIDMissing     domain.Code = "local_id_missing"
 	KeyForgotten       domain.Code = "key_forgotten"
 	ProfileLost        domain.Code = "profile_lost"
+	ListingMissing     domain.Code = "listing_missing"
+	ListingWrong       domain.Code = "listing_wrong"
+	ListingUnknown     domain.Code = "listing_unknown"
+	ResultMissing      domain.Code = "result_missing"
+	ResultWrong        domain.Code = "result_wrong"
+	ResultUnexplained  domain.Code = "result_unexplained"
 	VersionUnexplained domain.Code = "version_unexplained"
 	ManifestMissing    domain.Code = "manifest_missing"
 	ManifestCorrupt    domain.Code = "manifest_corrupt"
@@ -156,8 +162,11 @@ const (
 	discard  = "`accession verify --repair` removes it"
 	rebuild  = "`accession rebuild` rebuilds the tables from the log"
 	again    = "`accession verify --repair` makes it again from the storage manifest and the log"
+	relist   = "`accession verify --repair` makes it again as the file became known by the log, and has the directory read as a whole"
 	fromCopy = "put a sound copy of the object back into the store; what is corrupt is never changed by a repair"
-	lostTail = "check whether the log lost its end; `accession restore log` restores events from the tables and the outbox"
+	// Events have the SHA-256 of a result, and nothing of what it says.
+	lostResult = "the log has no results: put a copy of PostgreSQL back that has it, or have the work done again: of a file by `accession file reprocess`, of a job whose step it is by `accession job fail` and `job requeue`, any other under another key"
+	lostTail   = "check whether the log lost its end; `accession restore log` restores events from the tables and the outbox"
 )
 
 // FindingCodes is the table of all codes, as the documentation shows it.
@@ -230,6 +239,12 @@ var FindingCodes = []FindingCode{
 	{LocalIDMissing, InInventory, Repairable, "a local id of an object does not lead to it", again},
 	{KeyForgotten, InInventory, Repairable, "the records lack an idempotency key under which a batch or query was made, so that the same request would make another one", "`accession verify --repair` makes it again from the log"},
 	{ProfileLost, InInventory, Person, "the records lack the content that a profile was set to, or have another one, so that processes that begin do not use the profile", "remove what was set with `accession profile rm`, and set it again from your own copy"},
+	{ListingMissing, InInventory, Repairable, "the records lack the row of a file that became known in an open directory, so that it is not among what the directory lists", relist},
+	{ListingWrong, InInventory, Repairable, "the row of a file of an open directory names another file, or its times contradict each other", relist},
+	{ListingUnknown, InInventory, Repairable, "the row of a file of an open directory names one that the log does not have, so that it would never become known", "`accession verify --repair` makes it again from the log, or removes it, and has the directory read as a whole; then the file becomes known"},
+	{ResultMissing, InInventory, Person, "the records lack the result of an entry of the compute queue that was completed", lostResult},
+	{ResultWrong, InInventory, Person, "the row of a result of the compute queue is not what was kept, or has another key, exit status, worker, attempt or claim than the log", lostResult},
+	{ResultUnexplained, InInventory, Person, "the records have a result of an entry that the log does not have", "check whether the log lost its end (`accession restore log`); if not, the row was made by hand: remove it by hand"},
 	{VersionUnexplained, InInventory, Person, "the inventory has an object or a version that no job has stored", "check whether the log lost its end (`accession restore log`); if not, the row was made by hand: remove it by hand"},
 	{ManifestMissing, InStore, Person, "the storage manifest of a version is missing", fromCopy},
 	{ManifestCorrupt, InStore, Person, "the storage manifest of a version is not the one that was written", fromCopy},

@@ -174,6 +174,26 @@ var queues = []Mutant{{
 	At: "cmd/internal/consistency (*checker).entries", Do: []Op{Never("Purged")},
 	Package: e2e, Test: "TestVerifyRepairsEveryEntry",
 }, {
+	Name: "the results of entries among what is compared", Why: "verify does not miss the result of an entry that is lost, which no one makes again",
+	At: "cmd/internal/audit (*checker).results", Do: []Op{First("return nil")},
+	Package: e2e, Test: "TestVerifySeesDamagedRowsOfDatasets",
+}, {
+	Name: "the log, asked about a result of no entry", Why: "verify has a person remove a result that is right, because the tables lack its entry",
+	At: "cmd/internal/audit (*checker).results", Do: []Op{Never("known")},
+	Package: e2e, Test: "TestVerifySeesDamagedRowsOfDatasets",
+}, {
+	Name: "the log, asked about a listed file that is not known", Why: "verify removes what a directory lists, because the tables lack its file",
+	At: "cmd/internal/audit (*checker).listing", Do: []Op{Never("known")},
+	Package: e2e, Test: "TestVerifySeesDamagedRowsOfDatasets",
+}, {
+	Name: "the listings of directories among what is compared", Why: "a file that is listed as known and is in no log is never fetched, and verify finds nothing",
+	At: "cmd/internal/audit (*checker).listings", Do: []Op{First("return nil")},
+	Package: e2e, Test: "TestVerifyRepairsListings",
+}, {
+	Name: "the whole poll after a repair of a listing", Why: "a server that says that nothing has changed keeps a row as it was made from the log",
+	At: "cmd/internal/record (*Records).RestoreListed", Do: []Op{Call("ReadWhole", "nil")},
+	Package: e2e, Test: "TestVerifyRepairsListings",
+}, {
 	Name: "the entries of a lost tree", Why: "work that waits is lost with the tree",
 	At: "cmd/internal/consistency FoldAll", Do: []Op{Never("Purged")},
 	Package: e2e, Test: "TestRestoreOfComputeQueue",

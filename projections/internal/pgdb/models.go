@@ -915,6 +915,34 @@ type AccessionSlotTransition struct {
 	Seq int64 `json:"seq"`
 }
 
+// One row per result that a worker has kept before it said that the entry is done. The result of an entry is the one whose SHA-256 the event entry.completed has.
+type RecordComputeResult struct {
+	// Entry id.
+	EntryID string `json:"entry_id"`
+	// SHA-256 of the result as the worker wrote it, in hex.
+	Sha256 string `json:"sha256"`
+	// Key under which the entry was requested.
+	Key string `json:"key"`
+	// What the command wrote: its JSON, or its text as a string.
+	Result json.RawMessage `json:"result"`
+	// Exit status of the command.
+	ExitStatus int64 `json:"exit_status"`
+	// The last lines that the command wrote on its standard error.
+	LastLines string `json:"last_lines"`
+	// Worker that ran the command.
+	Worker string `json:"worker"`
+	// Which attempt it was, from 1.
+	Attempt int64 `json:"attempt"`
+	// When it was kept.
+	KeptAt time.Time `json:"kept_at"`
+	// Version of the entry by the claim of the worker, under which its outputs are kept; 0: it is not known.
+	Claim int64 `json:"claim"`
+	// Files that the worker left beside the result: name, size in bytes and SHA-256 of each, by name. They are kept as long as the entry is in ZooKeeper.
+	Outputs json.RawMessage `json:"outputs"`
+	// SHA-256 of the columns result and outputs as text, in hex, from when they were kept; null = an older program kept them. The SHA-256 in sha256 is of what the worker wrote, which is not kept byte for byte.
+	KeptSha256 *string `json:"kept_sha256"`
+}
+
 // One row per file that an open directory has listed.
 type RecordDirectoryListing struct {
 	// Name of the discovery.

@@ -257,6 +257,48 @@ const brokenSums = `-- name: BrokenSums :many
     from accession.deposit d left join accession.batch b on b.id = d.batch_id left join accession.query q on q.id = d.batch_id
     where d.ended_at is null and d.turn is distinct from coalesce(b.ticket_turn, q.ticket_turn)
     order by d.batch_id limit 20
+) union all (
+    select 'each change of a slot is that of its event', 'slot_transition', coalesce(e.id || '/' || e.version, t.slot_id || '/' || t.version), coalesce(e.change::text, 'none'), coalesce(t.change::text, 'none')
+    from (
+        select v.aggregate_id as id, v.version, jsonb_build_array(v.seq, v.data ->> 'dataset', v.data ->> 'group', v.data ->> 'from', v.data ->> 'to',
+            lag(date_trunc('milliseconds', v.stored)) over (partition by v.aggregate_id order by v.version), date_trunc('milliseconds', v.stored), v.actor,
+            (v.data ->> 'opens')::timestamptz, (v.data ->> 'closes')::timestamptz, coalesce((v.data ->> 'files')::bigint, 0),
+            v.data -> 'reason' ->> 'class', v.data -> 'reason' ->> 'code', v.data -> 'reason' ->> 'message') as change
+        from accession.event v where v.kind = 'slot'
+    ) e full join (
+        select s.slot_id, s.version, jsonb_build_array(s.seq, s.dataset, s.group_name, s.from_status, s.to_status,
+            s.from_since, s.at, s.actor, s.opens_at, s.closes_at, s.files_arrived, s.reason_class, s.reason_code, s.reason_message) as change
+        from accession.slot_transition s
+    ) t on t.slot_id = e.id and t.version = e.version
+    where e.change is distinct from t.change
+    order by 3 limit 20
+) union all (
+    select 'a slot was made by its first event', 'slot', s.id, date_trunc('milliseconds', e.stored)::text, s.created_at::text
+    from accession.slot s join accession.event e on e.aggregate_id = s.id and e.version = 1 and e.kind = 'slot'
+    where s.created_at <> date_trunc('milliseconds', e.stored)
+    order by s.id limit 20
+) union all (
+    select 'an entry has the worker and times of its events', 'compute_entry', c.id,
+        format('worker %s, claimed %s, ended %s', t.worker, t.time, z.time), format('worker %s, claimed %s, ended %s', c.worker, c.claimed_at, c.ended_at)
+    from accession.compute_entry c
+    left join (
+        select distinct on (e.aggregate_id) e.aggregate_id, e.data ->> 'worker' as worker, e.time
+        from accession.event e where e.kind = 'entry' and e.type = 'entry.claimed' order by e.aggregate_id, e.version desc
+    ) t on t.aggregate_id = c.id
+    left join (
+        select distinct on (e.aggregate_id) e.aggregate_id, case when e.type <> 'entry.returned' then e.time end as time
+        from accession.event e where e.kind = 'entry' and e.type in ('entry.completed', 'entry.failed', 'entry.returned') order by e.aggregate_id, e.version desc
+    ) z on z.aggregate_id = c.id
+    where (c.worker, c.claimed_at, c.ended_at) is distinct from (t.worker, t.time, z.time)
+    order by c.id limit 20
+) union all (
+    select 'a setting is as its last change says', 'setting', s.kind || ':' || s.name, format('%s by %s at %s: %s', e.to_status, e.actor, e.time, e.why), format('%s by %s at %s: %s', s.status, s.changed_by, s.changed_at, s.why)
+    from accession.setting s join (
+        select distinct on (c.aggregate_id) c.aggregate_id, c.data ->> 'to' as to_status, coalesce(c.data ->> 'why', '') as why, c.actor, c.time
+        from accession.event c where c.kind = 'setting' and c.type = 'setting.changed' order by c.aggregate_id, c.version desc
+    ) e on e.aggregate_id = s.kind || ':' || s.name
+    where (s.status, s.changed_by, s.changed_at, s.why) is distinct from (e.to_status, e.actor, e.time, e.why)
+    order by 3 limit 20
 )
 `
 

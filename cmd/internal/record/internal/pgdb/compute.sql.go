@@ -11,7 +11,7 @@ import (
 )
 
 const computeResult = `-- name: ComputeResult :one
-select entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, kept_at, claim, outputs from record.compute_result where entry_id = $1 and sha256 = $2 order by (claim = $3) desc, kept_at desc limit 1
+select entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, kept_at, claim, outputs, kept_sha256 from record.compute_result where entry_id = $1 and sha256 = $2 order by (claim = $3) desc, kept_at desc limit 1
 `
 
 type ComputeResultParams struct {
@@ -35,15 +35,17 @@ func (q *Queries) ComputeResult(ctx context.Context, arg ComputeResultParams) (R
 		&i.KeptAt,
 		&i.Claim,
 		&i.Outputs,
+		&i.KeptSha256,
 	)
 	return i, err
 }
 
 const keepComputeResult = `-- name: KeepComputeResult :exec
-insert into record.compute_result (entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, claim, outputs)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+insert into record.compute_result (entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, claim, outputs, kept_sha256)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+    encode(sha256(convert_to(($4::jsonb)::text || ($10::jsonb)::text, 'UTF8')), 'hex'))
 on conflict (entry_id, attempt, worker) do update set sha256 = excluded.sha256, result = excluded.result, exit_status = excluded.exit_status,
-    last_lines = excluded.last_lines, claim = excluded.claim, outputs = excluded.outputs, kept_at = excluded.kept_at
+    last_lines = excluded.last_lines, claim = excluded.claim, outputs = excluded.outputs, kept_sha256 = excluded.kept_sha256, kept_at = excluded.kept_at
 `
 
 type KeepComputeResultParams struct {

@@ -362,6 +362,63 @@ func (q *Queries) PostponePoll(ctx context.Context, arg PostponePollParams) erro
 	return err
 }
 
+const putListed = `-- name: PutListed :exec
+insert into record.directory_listing (discovery, path, raw_file_hash, url, size, modified, first_at, last_at)
+values ($1, $2, $3, $4, $5, $6, $7, $7)
+on conflict (discovery, path) do update set
+    raw_file_hash = excluded.raw_file_hash, url = excluded.url, size = excluded.size, modified = excluded.modified,
+    first_at = excluded.first_at, last_at = excluded.last_at, changed_at = null, gone_at = null
+`
+
+type PutListedParams struct {
+	Discovery   string     `json:"discovery"`
+	Path        string     `json:"path"`
+	RawFileHash string     `json:"raw_file_hash"`
+	Url         string     `json:"url"`
+	Size        *int64     `json:"size"`
+	Modified    *time.Time `json:"modified"`
+	KnownAt     time.Time  `json:"known_at"`
+}
+
+// Keeps a file as its discovery says, in place of what was kept under its path.
+func (q *Queries) PutListed(ctx context.Context, arg PutListedParams) error {
+	_, err := q.db.Exec(ctx, putListed,
+		arg.Discovery,
+		arg.Path,
+		arg.RawFileHash,
+		arg.Url,
+		arg.Size,
+		arg.Modified,
+		arg.KnownAt,
+	)
+	return err
+}
+
+const readWhole = `-- name: ReadWhole :exec
+update record.discovery set etag = '', modified = null, next_at = clock_timestamp()
+where url in (select d.url from record.discovery d where d.name = $1)
+`
+
+// Has the directory of a discovery read as a whole soon, whatever its server says of changes.
+func (q *Queries) ReadWhole(ctx context.Context, name string) error {
+	_, err := q.db.Exec(ctx, readWhole, name)
+	return err
+}
+
+const removeListed = `-- name: RemoveListed :exec
+delete from record.directory_listing where discovery = $1 and path = $2
+`
+
+type RemoveListedParams struct {
+	Discovery string `json:"discovery"`
+	Path      string `json:"path"`
+}
+
+func (q *Queries) RemoveListed(ctx context.Context, arg RemoveListedParams) error {
+	_, err := q.db.Exec(ctx, removeListed, arg.Discovery, arg.Path)
+	return err
+}
+
 const tryLead = `-- name: TryLead :one
 select pg_try_advisory_lock(hashtextextended($1::text, 3))
 `

@@ -189,6 +189,8 @@ type RecordComputeResult struct {
 	Claim int64 `json:"claim"`
 	// Files that the worker left beside the result: name, size in bytes and SHA-256 of each, by name. They are kept as long as the entry is in ZooKeeper.
 	Outputs json.RawMessage `json:"outputs"`
+	// SHA-256 of the columns result and outputs as text, in hex, from when they were kept; null = an older program kept them. The SHA-256 in sha256 is of what the worker wrote, which is not kept byte for byte.
+	KeptSha256 *string `json:"kept_sha256"`
 }
 
 // One row per stored file that the auditor has found missing or changed.
