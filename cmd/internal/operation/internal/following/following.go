@@ -22,8 +22,10 @@ const (
 	Heartbeat = 15 * time.Second
 	// Life is when a stream ends: the client resumes it, with the rights of then.
 	Life = 15 * time.Minute
-	// MaxStreams is how many streams one process serves, MaxStreamsOfOne how many of one user.
-	MaxStreams, MaxStreamsOfOne = 500, 50
+	// MaxStreams is how many streams one process serves.
+	MaxStreams = 500
+	// MaxStreamsOfOne is how many streams one process serves to one user.
+	MaxStreamsOfOne = 50
 	// knownOwners bounds how many batches and files a stream knows the owner of.
 	knownOwners = 4096
 )
