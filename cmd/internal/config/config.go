@@ -41,7 +41,7 @@ type Config struct {
 
 	// Postgres is a postgres:// URL.
 	Postgres string `key:"postgres" default:"postgres://127.0.0.1:5432/accession" secret:"true" form:"postgres"`
-	// PostgresConns is the most connections of one process, beside five that it holds for
+	// PostgresConns is the most connections of one process, beside three that it holds for
 	// locks and to listen: 4 to 1000.
 	PostgresConns int `key:"postgres_conns" default:"16" min:"4" max:"1000"`
 

@@ -37,34 +37,7 @@ func passOf(a pgdb.RecordAudit) AuditPass {
 // LeadAudit makes this process the only one that audits, until release is called; false
 // when another one is.
 func (r *Records) LeadAudit(ctx context.Context) (release func(), leads bool, err error) {
-	return r.lead(ctx, "accession audit")
-}
-
-// LeadDaily takes the lead of the daily mail.
-func (r *Records) LeadDaily(ctx context.Context) (release func(), leads bool, err error) {
-	return r.lead(ctx, "accession daily mail")
-}
-
-// lead takes the lead of a name, which ends with the session at the latest.
-func (r *Records) lead(ctx context.Context, name string) (release func(), leads bool, err error) {
-	conn, err := r.pool.Acquire(ctx)
-	if err != nil {
-		return nil, false, wrap(err, "lead the", name)
-	}
-	q := pgdb.New(conn)
-	leads, err = q.TryLead(ctx, name)
-	if err != nil || !leads {
-		conn.Release()
-		return nil, false, wrap(err, "lead the", name)
-	}
-	return func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		if q.EndLead(ctx, name) != nil {
-			_ = conn.Conn().Close(ctx) // the lock ends with the session
-		}
-		conn.Release()
-	}, true, nil
+	return r.leads.take(ctx, "accession audit")
 }
 
 // BeginAudit begins a pass when an interval has gone by since the last, or continues the

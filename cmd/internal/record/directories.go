@@ -66,7 +66,7 @@ func orNull(t time.Time) *time.Time {
 // LeadDiscovery makes this process the only one that polls open directories, until release is
 // called; false when another one is.
 func (r *Records) LeadDiscovery(ctx context.Context) (release func(), leads bool, err error) {
-	return r.lead(ctx, "accession discover")
+	return r.leads.take(ctx, "accession discover")
 }
 
 // DuePolls returns which of some discoveries are to be polled now, given the versions of their

@@ -40,7 +40,7 @@ type GroupWait struct {
 // LeadGroups makes this process the only one that makes deposits of groups, until release is
 // called; false when another one is.
 func (r *Records) LeadGroups(ctx context.Context) (release func(), leads bool, err error) {
-	return r.lead(ctx, "accession groups")
+	return r.leads.take(ctx, "accession groups")
 }
 
 // KeepGroupWaits keeps what groups of a dataset wait for, unless they were found complete.

@@ -29,7 +29,13 @@ type MailAttempt struct {
 // LeadMail makes this process the only one that sends mails, until release is called; false
 // when another one is.
 func (r *Records) LeadMail(ctx context.Context) (release func(), leads bool, err error) {
-	return r.lead(ctx, "accession mail")
+	return r.leads.take(ctx, "accession mail")
+}
+
+// LeadDaily makes this process the only one that sends the daily mail, until release is
+// called; false when another one is.
+func (r *Records) LeadDaily(ctx context.Context) (release func(), leads bool, err error) {
+	return r.leads.take(ctx, "accession daily mail")
 }
 
 // KeepMail keeps a mail whose delivery has begun until a mail server takes it. One that waits

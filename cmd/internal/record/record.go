@@ -15,12 +15,15 @@ import (
 
 // Records reads and writes schema record. It may be used by several goroutines.
 type Records struct {
-	pool *pgxpool.Pool
-	q    *pgdb.Queries
+	pool  *pgxpool.Pool
+	q     *pgdb.Queries
+	leads *leads
 }
 
 // New returns the records behind a pool; see [Migrate].
-func New(pool *pgxpool.Pool) *Records { return &Records{pool: pool, q: pgdb.New(pool)} }
+func New(pool *pgxpool.Pool) *Records {
+	return &Records{pool: pool, q: pgdb.New(pool), leads: &leads{pool: pool, held: map[string]bool{}}}
+}
 
 // inTx runs statements in one transaction. PostgreSQL ends it when the process stands
 // still: others wait for what it has locked.

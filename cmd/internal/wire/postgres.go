@@ -15,10 +15,10 @@ import (
 )
 
 // heldConns is how many connections one process holds for long, each while its holder needs
-// another: the projector's lock, what listens for those who wait for the tables, and the
-// leads of the auditor, of who polls and of who sends mails. They come on top of those that the configuration
-// allows, or all would wait for each other.
-const heldConns = 5
+// another: the projector's lock, what listens for those who wait for the tables, and one for
+// all leads. They come on top of those that the configuration allows, or all would wait for
+// each other.
+const heldConns = 3
 
 // Pool returns the connections to PostgreSQL; tables may be missing.
 func (in *Installation) Pool(ctx context.Context) (*pgxpool.Pool, error) {

@@ -24,7 +24,7 @@ func TestHeldConnectionsLeaveOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	at.Path = "/" + projtest.DB(t).Config().ConnConfig.Database
-	in := New(config.Resolved{Config: config.Config{Postgres: at.String(), PostgresConns: 4, Instance: "test"}}, slog.New(slog.DiscardHandler))
+	in := New(config.Resolved{Config: config.Config{Postgres: at.String(), PostgresConns: 4, OpenTimeout: 20 * time.Second, Instance: "test"}}, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = in.Close() })
 	if _, err := in.Migrate(ctx); err != nil {
 		t.Fatal(err)

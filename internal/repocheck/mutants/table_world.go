@@ -161,6 +161,10 @@ var world = []Mutant{{
 	At: "cmd/internal/record/internal/pgdb tryLead", Do: []Op{Text("pg_try_advisory_lock(hashtextextended($1::text, 3))", "$1::text is not null")},
 	Package: "cmd/internal/daemon/outgoing", Test: "TestOneSender",
 }, {
+	Name: "one lead of a name in a process", Why: "a process sends the same mail twice at once",
+	At: "cmd/internal/record (*leads).take", Do: []Op{Never("held")},
+	Package: "cmd/internal/record", Test: "TestLeads",
+}, {
 	Name: "the final no of a mail server", Why: "a mail to an address that does not exist is sent for days, and its sender does not know",
 	At: "cmd/internal/notify outcomeOf", Do: []Op{Never("refusesUs")},
 	Package: "cmd/internal/notify", Test: "TestSMTPAnswers",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/emersion/go-smtp"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
@@ -27,6 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // post is an installation with a mail server.
 type post struct {
+	db      *pgxpool.Pool
 	t       *testing.T
 	records *record.Records
 	server  *smtpserver.Server
@@ -43,14 +45,16 @@ func (s smtpTo) Send(ctx context.Context, m record.OutgoingMail) ([]notify.Answe
 
 func open(t *testing.T) *post {
 	t.Helper()
-	p := &post{t: t, records: record.New(projtest.DB(t)), batch: domain.NewBatchID(1),
+	db := projtest.DB(t)
+	p := &post{t: t, db: db, records: record.New(db), batch: domain.NewBatchID(1),
 		server: smtpserver.New(t, smtpserver.Options{TLS: "starttls", User: "accession", Password: "open sesame"})}
 	p.sender = p.another()
 	return p
 }
 
+// another returns the sender of another process.
 func (p *post) another() *outgoing.Sender {
-	return &outgoing.Sender{Records: p.records, Delay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond, GiveUp: time.Hour, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	return &outgoing.Sender{Records: record.New(p.db), Delay: 10 * time.Millisecond, MaxDelay: 50 * time.Millisecond, GiveUp: time.Hour, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Server: smtpTo{notify.MailServer{Address: p.server.Address(), TLS: "starttls", User: "accession", Password: "open sesame", Roots: p.server.Roots(), Timeout: 10 * time.Second}}}
 }
 
