@@ -203,8 +203,12 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/httpapi/internal/tus"},
 		May:      []string{"cmd/internal/app/...", "cmd/internal/operation"},
 	}, {
+		// Pages for people: over operations, as any program has them.
+		Packages: []string{"cmd/internal/console"},
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation"}),
+	}, {
 		Packages: []string{"cmd/internal/httpapi"},
-		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/forms", "cmd/internal/httpapi/internal/tus", "cmd/internal/operation"}),
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/console", "cmd/internal/forms", "cmd/internal/httpapi/internal/tus", "cmd/internal/operation"}),
 	}, {
 		Packages: []string{"cmd/internal/config/..."},
 		May:      domain,

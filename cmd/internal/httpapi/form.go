@@ -23,7 +23,7 @@ func (s *Server) form(f *forms.Form) formHandler {
 		err := f.Answer(e)
 		if e.By.Name == "" {
 			if err != nil {
-				s.unknown(w, r, err)
+				s.unknown(w, r, nil, err)
 			}
 			return
 		}

@@ -194,6 +194,7 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 // Handler returns the routes, behind what holds for every request.
 func (s *Server) Handler() http.Handler {
 	mux, _ := s.API()
+	s.pages(mux)
 	return s.behind(mux)
 }
 
@@ -262,20 +263,34 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, of map[stri
 		return
 	}
 	if !withoutCaller(handler, pattern) {
-		from := addressOf(r.Context())
-		caller, via, err := s.People.Authenticate(r.Context(), credential(r), from)
-		if err != nil {
-			s.unknown(w, r, err)
+		if err := s.identify(r, credentialFor(handler, r)); err != nil {
+			s.unknown(w, r, handler, err)
 			return
 		}
-		k, _ := r.Context().Value(keyCaller).(*known)
-		k.caller, k.by = caller, people.By{Name: caller.Name, Via: via, Address: from}
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // the library would leave out what it cannot read
 			refuse(w, problem.ForCaller(&app.Error{Kind: app.Invalid, What: "read the query", Err: err, Hint: "write a percent sign as %25, and other characters as % and two hex digits"}, requestID(r.Context())))
 			return
 		}
 	}
-	if op := of[pattern]; op != nil && !op.File && op.Sends == nil {
+	s.carryOut(w, r, mux, of[pattern])
+}
+
+// identify finds out who has sent a request. The error is one of kind Unauthenticated or Full.
+func (s *Server) identify(r *http.Request, c people.Credential) error {
+	from := addressOf(r.Context())
+	caller, via, err := s.People.Authenticate(r.Context(), c, from)
+	if err != nil {
+		return err
+	}
+	k, _ := r.Context().Value(keyCaller).(*known)
+	k.caller, k.by = caller, people.By{Name: caller.Name, Via: via, Address: from}
+	return nil
+}
+
+// carryOut has a request answered that is let in, within a time unless the answer is a file or a
+// stream.
+func (s *Server) carryOut(w http.ResponseWriter, r *http.Request, mux *http.ServeMux, op *operation.Operation) {
+	if op != nil && !op.File && op.Sends == nil {
 		ctx, cancel := context.WithTimeout(r.Context(), cmp.Or(s.work, workTime))
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -287,13 +302,20 @@ func (s *Server) serve(w *sent, r *http.Request, mux *http.ServeMux, of map[stri
 // by itself who sends it.
 func withoutCaller(handler http.Handler, pattern string) bool {
 	_, isForm := handler.(formHandler)
+	if p, is := handler.(pageHandler); is {
+		return p.open
+	}
 	_, path, _ := strings.Cut(pattern, " ")
 	return isForm || pattern == http.MethodOptions+" "+tus.Path || pattern == inputsRoute || path == docsPath || strings.HasPrefix(path, "/v1/openapi") || strings.HasPrefix(path, "/v1/schemas/")
 }
 
 // unknown refuses a request of which it is not known who sends it.
-func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) unknown(w http.ResponseWriter, r *http.Request, handler http.Handler, err error) {
 	p := problem.ForCaller(err, requestID(r.Context()))
+	if page, is := handler.(pageHandler); is {
+		page.console.Refuse(w, r, p)
+		return
+	}
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
 		w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)
@@ -307,11 +329,18 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Server) noRoute(handler http.Handler, r *http.Request) *Problem {
 	probe := &probe{header: http.Header{}}
 	handler.ServeHTTP(probe, r)
-	p := &Problem{Status: http.StatusNotFound, Code: string(app.NotFound), Detail: "there is no such path", Hint: "GET /v1/docs shows them, and /v1/openapi.json lists them for programs", Request: requestID(r.Context())}
+	p := noPath(r)
 	if probe.status == http.StatusMethodNotAllowed {
 		p.Status, p.Code, p.Detail = probe.status, string(app.Invalid), "the path takes "+probe.header.Get("Allow")
 	}
 	p.Title, p.Exit = http.StatusText(p.Status), app.ExitCodes[app.Kind(p.Code)]
+	return p
+}
+
+// noPath returns the problem of a path that there is not.
+func noPath(r *http.Request) *Problem {
+	p := problem.Of(app.NotFound, "there is no such path", "GET /v1/docs shows them, and /v1/openapi.json lists them for programs")
+	p.Request = requestID(r.Context())
 	return p
 }
 

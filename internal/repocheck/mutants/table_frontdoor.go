@@ -3,7 +3,7 @@ package main
 // frontDoor: who may do what, and what is asked for over HTTP and on the command line.
 var frontDoor = []Mutant{{
 	Name: "the deadline of an answer", Why: "a request whose servers do not answer stays for ever",
-	At: "cmd/internal/httpapi (*Server).serve", Do: []Op{Never("Sends", "File")},
+	At: "cmd/internal/httpapi (*Server).carryOut", Do: []Op{Never("Sends", "File")},
 	Package: "cmd/internal/httpapi", Test: "TestWorkHasADeadline", Hangs: true,
 }, {
 	Name: "the right to the addresses of a profile", Why: "a reader of a batch is told to whom its reports are mailed",
@@ -353,4 +353,24 @@ var frontDoor = []Mutant{{
 	Name: "the bound of a caller's refusals in the audit", Why: "a client with a key fills the tables with what it is refused",
 	At: "cmd/internal/httpapi (*refusals).take", Do: []Op{Return("($0) || true", "refusalsNoted")},
 	Package: "cmd/internal/httpapi", Test: "TestRefusalsOfOneCallerAreBounded",
+}, {
+	Name: "what a page knows its caller by", Why: "a page is shown to who sends a key that a browser keeps for another purpose, and the session counts nowhere",
+	At: "cmd/internal/httpapi credentialFor", Do: []Op{Never("is")},
+	Package: "cmd/internal/httpapi", Test: "TestCredentialOfPages",
+}, {
+	Name: "the audit of what a page was refused", Why: "what is refused to a user in a browser leaves no trace",
+	At: "cmd/internal/httpapi (*Server).within", Do: []Op{Drop("unseen")},
+	Package: "cmd/internal/httpapi", Test: "TestPagesAreAudited",
+}, {
+	Name: "where the way leads on from the page to sign in", Why: "a link to the page to sign in leads on to a page of another host, which asks for the password again",
+	At: "cmd/internal/console ours", Do: []Op{Always("HasPrefix")},
+	Package: "cmd/internal/console", Test: "TestSignIn",
+}, {
+	Name: "texts of outsiders on one line", Why: "a name turns around how the page beside it reads",
+	At: "cmd/internal/console shown", Do: []Op{Return("s", "Line")},
+	Package: "cmd/internal/console", Test: "TestHostileNames",
+}, {
+	Name: "pages for those who see all collections", Why: "the first page of a depositor is an error",
+	At: "cmd/internal/console everywhere", Do: []Op{Compare("==", "Depositor")},
+	Package: "cmd/internal/console", Test: "TestPagesWithinRights",
 }}

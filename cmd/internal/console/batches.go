@@ -1,0 +1,238 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+func toBatch(id string) string { return Path + "batches/" + url.PathEscape(id) }
+func toJob(id string) string   { return Path + "jobs/" + url.PathEscape(id) }
+func toFile(id string) string  { return Path + "files/" + url.PathEscape(id) }
+
+// jobsOf returns the sum of a batch's rows, which always adds up.
+func jobsOf(b app.BatchSummary) bar {
+	return sumOf("jobs", counted{"completed", b.JobsCompleted}, counted{"in_progress", b.JobsInProgress}, counted{"held", b.JobsHeld},
+		counted{"failed", b.JobsFailed}, counted{"deleted", b.JobsDeleted})
+}
+
+func filesOf(b app.BatchSummary) bar {
+	return sumOf("files", counted{"processed", b.FilesProcessed}, counted{"in_progress", b.FilesInProgress}, counted{"skipped", b.FilesSkipped},
+		counted{"given_up", b.FilesGivenUp}, counted{"deleted", b.FilesDeleted})
+}
+
+// titleOf returns what a batch is called: by its title, or else its file.
+func titleOf(b app.BatchSummary) string { return cmp.Or(b.ErcWhat, b.FileName) }
+
+var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", title: "Batches", none: "No batches are here: deposit one, or choose fewer conditions.", list: []column[app.BatchSummary]{
+	{"id", "Batch", func(b app.BatchSummary) any { return link{b.ID, toBatch(b.ID)} }},
+	{"status", "State", func(b app.BatchSummary) any { return state(b.Status) }},
+	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
+	{"submitter", "Depositor", func(b app.BatchSummary) any { return b.Submitter }},
+	{"profile_name", "Profile", func(b app.BatchSummary) any { return b.ProfileName }},
+	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
+	{"jobs", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
+	{"jobs_completed", "Completed", func(b app.BatchSummary) any { return b.JobsCompleted }},
+	{"jobs_failed", "Failed", func(b app.BatchSummary) any { return b.JobsFailed }},
+	{"files_listed", "Files", func(b app.BatchSummary) any { return b.FilesListed }},
+	{"bytes_listed", "Size", func(b app.BatchSummary) any { return size(b.BytesListed) }},
+	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
+	{"reason", "Reason", func(b app.BatchSummary) any { return reasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage) }},
+}}
+
+// fieldsOfAll are what every list is filtered by.
+func fieldsOfAll(states []string) []field {
+	return []field{{Name: "state", Label: "State", Choices: states}, {Name: "collection", Label: "Collection"}, {Name: "profile", Label: "Profile"}, {Name: "submitter", Label: "Depositor"},
+		{Name: "code", Label: "Code of the reason"}, {Name: "host", Label: "Server of the payload"}, {Name: "since", Label: "From (UTC)", Kind: "date"}, {Name: "older_than", Label: "Before (UTC)", Kind: "date"}}
+}
+
+func (*Console) batches(v *visit) (page, error) {
+	return listPage(v, batchColumns, "Batches", "batches", fieldsOfAll(texts(domain.BatchStates))...)
+}
+
+// batchPage is what the page of a batch shows.
+type batchPage struct {
+	app.BatchView
+	Title       string
+	JobsBar     bar
+	FilesBar    bar
+	Jobs        table
+	Failures    table // failed attempts, newest first
+	Life        table
+	Mails       table
+	ReportsMade table
+	Facts       []fact
+	Why         cell
+	Retries     int64
+}
+
+// fact is a line about a thing.
+type fact struct {
+	Label string
+	Cell  cell
+}
+
+// facts returns those that have a value.
+func facts(pairs ...any) (all []fact) {
+	for i := 0; i < len(pairs); i += 2 {
+		if c := cellOf(pairs[i+1]); c.Text != "" || c.Kind != "" && c.Kind != "state" {
+			all = append(all, fact{pairs[i].(string), c})
+		}
+	}
+	return all
+}
+
+// shownOf is how many of its jobs, failed attempts and events the page of a batch shows.
+const shownOf = "50"
+
+func (*Console) batch(v *visit) (page, error) {
+	id, at := v.PathValue("id"), url.Values{"limit": {shownOf}}
+	if moment := v.URL.Query().Get("at"); moment != "" {
+		at.Set("at", moment)
+	}
+	b, err := get[app.BatchView](v, "batch.show", at, id)
+	if err != nil {
+		return page{}, err
+	}
+	d := batchPage{BatchView: b, Title: shown(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
+		Jobs: jobsOfBatch.table(b.Jobs), Why: cellOf(reasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
+	if b.Projected {
+		r, err := get[batchReport](v, "batch.report", at, id)
+		if err != nil {
+			return page{}, err
+		}
+		d.Failures, d.Retries = failureColumns.table(r.Retries), r.RetriesTotal
+		d.ReportsMade = reportColumns.table(r.ReportsMade)
+	}
+	life, err := eventsOf(v, url.Values{"batch": {id}, "kind": {"batch"}}, b.At)
+	if err != nil {
+		return page{}, err
+	}
+	d.Life, d.Mails = lifeColumns.table(life), mailColumns.table(b.Messages)
+	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", size(b.BytesListed),
+		"Downloaded", size(b.BytesDownloaded), "Submitted", b.SubmittedAt, "Begun", b.StartedAt, "Reported", b.ReportedAt, "Until the report", b.SecondsToReport)
+	return page{Name: "batch", Title: d.Title, Where: "batches", Data: d}, nil
+}
+
+// batchReport is what of the report of a batch its page shows.
+type batchReport struct {
+	ReportsMade  []reportMade `json:"reports_made"`
+	Retries      []app.Retry  `json:"retries"`
+	RetriesTotal int64        `json:"retries_total"`
+}
+
+type reportMade struct {
+	Report          int64     `json:"report"`
+	Kind            string    `json:"kind"`
+	Status          string    `json:"status"`
+	Successful      int64     `json:"successful"`
+	Failed          int64     `json:"failed"`
+	NewlySuccessful int64     `json:"newly_successful"`
+	ReportedAt      time.Time `json:"reported_at"`
+}
+
+var reportColumns = columns[reportMade]{title: "Reports", none: "No report is made yet: it is made when every job has ended.", list: []column[reportMade]{
+	{"report", "Report", func(r reportMade) any { return r.Report }},
+	{"kind", "Kind", func(r reportMade) any { return r.Kind }},
+	{"status", "Outcome", func(r reportMade) any { return state(r.Status) }},
+	{"successful", "Completed", func(r reportMade) any { return r.Successful }},
+	{"failed", "Failed", func(r reportMade) any { return r.Failed }},
+	{"newly_successful", "Newly completed", func(r reportMade) any { return r.NewlySuccessful }},
+	{"reported_at", "Made", func(r reportMade) any { return r.ReportedAt }},
+}}
+
+var mailColumns = columns[app.Message]{title: "Mails", none: "No mail about it was sent.", list: []column[app.Message]{
+	{"about", "About", func(m app.Message) any { return m.About }},
+	{"channel", "By", func(m app.Message) any { return string(m.Channel) }},
+	{"state", "State", func(m app.Message) any { return state(m.State) }},
+	{"recipients", "Recipients", func(m app.Message) any { return m.Recipients }},
+	{"attempts", "Attempts", func(m app.Message) any { return m.Attempts }},
+	{"last_attempt_at", "Last attempt", func(m app.Message) any { return m.LastAttemptAt }},
+	{"delivered_at", "Delivered", func(m app.Message) any { return m.DeliveredAt }},
+	{"error", "Error", func(m app.Message) any { return m.Error }},
+}}
+
+var failureColumns = columns[app.Retry]{title: "Failed attempts", none: "No attempt has failed.", list: []column[app.Retry]{
+	{"job_id", "Job", func(r app.Retry) any { return link{r.JobID, toJob(r.JobID)} }},
+	{"attempt", "Attempt", func(r app.Retry) any { return r.Attempt }},
+	{"failed_in", "Failed in", func(r app.Retry) any { return state(r.FailedIn) }},
+	{"reason", "Why", func(r app.Retry) any { return reason{r.Class, r.Code, r.Message} }},
+	{"file", "File", func(r app.Retry) any {
+		if r.RawFileHash == "" {
+			return r.FileName
+		}
+		return link{cmp.Or(r.FileName, r.RawFileHash[:12]), toFile(r.RawFileHash)}
+	}},
+	{"failed_at", "Failed", func(r app.Retry) any { return r.FailedAt }},
+	{"outcome", "What became of it", func(r app.Retry) any { return strings.ReplaceAll(r.Outcome, "_", " ") }},
+	{"resumed_by", "Resumed by", func(r app.Retry) any { return r.ResumedBy }},
+}}
+
+// happened is an event in the life of a thing.
+type happened struct {
+	app.Event
+	from, to string
+	why      *domain.Reason
+}
+
+var lifeColumns = columns[happened]{title: "Life", none: "The log has no event of it.", list: []column[happened]{
+	{"stored", "When", func(h happened) any { return h.Stored }},
+	{"type", "What", func(h happened) any { return strings.NewReplacer(".", " ", "_", " ").Replace(string(h.Type)) }},
+	{"from", "From", func(h happened) any { return state(h.from) }},
+	{"to", "To", func(h happened) any { return state(h.to) }},
+	{"actor", "By", func(h happened) any { return string(h.Actor) }},
+	{"reason", "Why", func(h happened) any {
+		if h.why == nil {
+			return nil
+		}
+		return reason{string(h.why.Class), string(h.why.Code), h.why.Message}
+	}},
+	{"seq", "Sequence", func(h happened) any { return int64(h.Seq) }},
+}}
+
+// endOfLog ends a stream with the newest event of the log.
+const endOfLog = "9007199254740991"
+
+// eventsOf returns the events that are chosen, up to the moment as of which something is shown.
+func eventsOf(v *visit, chosen url.Values, at *app.AsOf) (all []happened, err error) {
+	chosen.Set("after", "0")
+	if chosen.Set("to", endOfLog); at != nil {
+		chosen.Set("to", strconv.FormatUint(at.Seq, 10))
+	}
+	r, err := v.request("event.follow", chosen)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{header: http.Header{}}
+	v.api.ServeHTTP(a, r)
+	if a.status >= http.StatusMultipleChoices {
+		return nil, problemIn(a)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(a.body.Bytes()))
+	lines.Buffer(nil, maxLine)
+	for lines.Scan() {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		var h happened
+		if err := json.Unmarshal([]byte(data), &h.Event); err != nil {
+			return nil, err
+		}
+		h.from, h.to, h.why = h.Move()
+		all = append(all, h)
+	}
+	return all, lines.Err()
+}
+
+// maxLine bounds a line of a stream of events, in bytes.
+const maxLine = 16 << 20

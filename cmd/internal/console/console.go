@@ -1,0 +1,230 @@
+// Package console is where people look in a browser. Its pages ask operations of the API, as any
+// program does and with the rights of who is signed in, and show what these answer: it has no SQL
+// and no rules of its own. Without script every page reads and every form works.
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// Path is below which the pages are.
+const Path = "/console/"
+
+// Policy lets a browser take scripts and styles of these pages from where they come from, and
+// nothing else from anywhere.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// Console serves the pages.
+type Console struct {
+	// API answers requests of operations: for who is signed in, or for whom the header of the
+	// request names.
+	API     http.Handler
+	Version string
+	Log     *slog.Logger
+	// RequestID returns the id of a request, which the log has.
+	RequestID func(*http.Request) string
+}
+
+// Route is what one pattern of the mux is answered by.
+type Route struct {
+	Pattern string
+	Handler http.Handler
+	// Open says that everyone may send it: nothing of what is deposited is in its answer.
+	Open bool
+}
+
+// Routes returns the pages, and what they are made of.
+func (c *Console) Routes() []Route {
+	all := []Route{
+		{"GET " + Path + "sign-in", c.page(c.signIn), true},
+		{"POST " + Path + "sign-in", http.HandlerFunc(c.begin), true},
+		{"POST " + Path + "sign-out", http.HandlerFunc(c.end), true},
+		{"GET " + Path + "static/{digest}/{name}", http.HandlerFunc(static), true},
+		{Path, c.page(nowhere), false},
+	}
+	for pattern, show := range map[string]func(*visit) (page, error){
+		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "jobs": c.jobs, "jobs/{id}": c.job,
+		"files": c.files, "files/{id}": c.file, "queues": c.queues, "servers": c.servers,
+	} {
+		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
+	}
+	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.download, "jobs": jobColumns.download, "files": fileColumns.download} {
+		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false})
+	}
+	return all
+}
+
+// visit is a request of a page.
+type visit struct {
+	*http.Request
+	api  http.Handler
+	self people.Self
+}
+
+// page is a page as its template takes it.
+type page struct {
+	Name   string // of its template
+	Title  string
+	Where  string // which entry of the navigation it belongs to
+	Status int    // 0 = 200
+	Data   any
+
+	// Of every page.
+	Self    people.Self
+	Version string
+	Here    string // its own address
+	All     bool   // the caller sees what belongs to no collection
+}
+
+//go:embed templates static
+var files embed.FS
+
+// templates are the pages, each with the layout and what they share.
+var templates = sync.OnceValues(func() (map[string]*template.Template, error) {
+	shared, err := template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(files, "templates/*.html")
+	all := map[string]*template.Template{}
+	for _, name := range names {
+		short := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
+		if short == "layout" || short == "parts" || err != nil {
+			continue
+		}
+		if all[short], err = shared.Clone(); err == nil {
+			_, err = all[short].ParseFS(files, name)
+		}
+	}
+	return all, err
+})
+
+// page returns what shows a page, or why it cannot be shown.
+func (c *Console) page(show func(*visit) (page, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Request: r, api: c.API}
+		p, err := page{}, error(nil)
+		if !isOpen(r) {
+			v.self, err = get[people.Self](v, "self.show", nil)
+		}
+		if err == nil {
+			p, err = show(v)
+		}
+		if err != nil {
+			p = c.failed(r, err)
+		}
+		p.Self = v.self
+		c.send(w, r, p)
+	})
+}
+
+// isOpen reports whether a request is one that is answered without who sends it.
+func isOpen(r *http.Request) bool { return r.URL.Path == Path+"sign-in" }
+
+// failed returns the page of an error: what is wrong and what to do, in the words of the command
+// line and of the API.
+func (c *Console) failed(r *http.Request, err error) page {
+	var p *problem.Problem
+	if !errors.As(err, &p) {
+		p = problem.ForCaller(err, c.RequestID(r))
+		if p.Status >= http.StatusInternalServerError {
+			c.Log.Error("a page cannot be shown", "path", r.URL.Path, "request", c.RequestID(r), "error", err)
+		}
+	}
+	return page{Name: "problem", Title: p.Title, Status: p.Status, Data: p}
+}
+
+// Refuse answers a request of a page of which it is not known who sends it: by the page to sign in,
+// from which the way leads back, or by the page of the error.
+func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, p *problem.Problem) {
+	if p.Status == http.StatusUnauthorized && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		http.Redirect(w, r, signInPath(r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
+	c.send(w, r, c.failed(r, p))
+}
+
+// nowhere is the page of an address that there is not.
+func nowhere(*visit) (page, error) {
+	return page{}, problem.Of(app.NotFound, "there is no such page", "the entries at the top lead to all there are")
+}
+
+// send sends a page whole: nothing of one whose template fails.
+func (c *Console) send(w http.ResponseWriter, r *http.Request, p page) {
+	p.Version, p.Here, p.All = c.Version, r.URL.RequestURI(), everywhere(p.Self)
+	all, err := templates()
+	var text bytes.Buffer
+	if err == nil {
+		err = all[p.Name].ExecuteTemplate(&text, "layout.html", p)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("page %s: %v", p.Name, err)) // a fault of the template
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", Policy)
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	if p.Status != 0 {
+		w.WriteHeader(p.Status)
+	}
+	_, _ = w.Write(text.Bytes()) // the client may be gone
+}
+
+// everywhere reports whether a user sees what belongs to no collection: queues and servers.
+func everywhere(s people.Self) bool {
+	for _, r := range s.Rights {
+		if r.All && r.Role != access.Depositor {
+			return true
+		}
+	}
+	return false
+}
+
+// mediaTypes are those of the files that pages are made of.
+var mediaTypes = map[string]string{"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
+
+// digest is that of the files that pages are made of: it is in their addresses, so that a
+// browser keeps them until they change.
+var digest = sync.OnceValue(func() string {
+	sum := sha256.New()
+	for _, name := range []string{"console.css", "console.js", "icon.svg"} {
+		text, err := files.ReadFile("static/" + name)
+		if err != nil {
+			panic(err) // a fault of the build
+		}
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+})
+
+// static sends a file that pages are made of.
+func static(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	text, err := files.ReadFile("static/" + name)
+	if err != nil || mediaTypes[name] == "" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", mediaTypes[name])
+	if r.PathValue("digest") == digest() {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	_, _ = w.Write(text) // the client may be gone
+}

@@ -1,0 +1,91 @@
+package console
+
+import (
+	"net/url"
+	"path"
+	"slices"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+var fileColumns = columns[app.FileRow]{operation: "file.ls", title: "Files", none: "No files are here: they are found when a job is estimated, or a directory is polled. Choose fewer conditions to see others.", list: []column[app.FileRow]{
+	{"path", "File", func(f app.FileRow) any { return link{f.Path, toFile(f.ID)} }},
+	{"status", "State", func(f app.FileRow) any { return state(f.Status) }},
+	{"status_since", "Since", func(f app.FileRow) any { return f.StatusSince }},
+	{"job_id", "Job", func(f app.FileRow) any { return linkOrNone(f.JobID, toJob) }},
+	{"batch_id", "Batch", func(f app.FileRow) any { return linkOrNone(f.BatchID, toBatch) }},
+	{"dataset", "Dataset", func(f app.FileRow) any { return f.Dataset }},
+	{"size", "Size", func(f app.FileRow) any { return size(max(f.Size, f.ListedSize)) }},
+	{"download_attempts", "Downloads", func(f app.FileRow) any { return f.DownloadAttempts }},
+	{"processing_attempts", "Processings", func(f app.FileRow) any { return f.ProcessingAttempts }},
+	{"discovered_at", "Found", func(f app.FileRow) any { return f.DiscoveredAt }},
+	{"reason", "Reason", func(f app.FileRow) any { return reasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage) }},
+	{"id", "Hash", func(f app.FileRow) any { return f.ID }},
+}}
+
+// linkOrNone returns the link to a thing, if there is one.
+func linkOrNone(id string, to func(string) string) any {
+	if id == "" {
+		return nil
+	}
+	return link{id, to(id)}
+}
+
+// filesOfJob are the files on the page of their job.
+var filesOfJob = columns[app.FileRow]{title: "Files", none: "It has no files yet: they are found when it is estimated.",
+	list: slices.DeleteFunc(slices.Clone(fileColumns.list), func(c column[app.FileRow]) bool {
+		return c.name == "job_id" || c.name == "batch_id" || c.name == "dataset" || c.name == "id"
+	})}
+
+func (*Console) files(v *visit) (page, error) {
+	more := []field{{Name: "name", Label: "Text in the path"}, {Name: "batch", Label: "Batch"}, {Name: "job", Label: "Job"}, {Name: "dataset", Label: "Dataset"}, {Name: "group", Label: "Group"}}
+	return listPage(v, fileColumns, "Files", "files", append(more, fieldsOfAll(texts(domain.FileStates))...)...)
+}
+
+// filePage is what the page of a file shows.
+type filePage struct {
+	app.FileView
+	Title    string
+	Life     table
+	Failures table
+	Entries  []fact
+	Facts    []fact
+	Why      cell
+}
+
+var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has no states.", list: []column[app.FileTransition]{
+	{"to", "State", func(t app.FileTransition) any { return state(t.ToStatus) }},
+	{"at", "From", func(t app.FileTransition) any { return t.At }},
+	{"seconds", "After", func(t app.FileTransition) any { return t.Seconds }},
+	{"actor", "By", func(t app.FileTransition) any { return t.Actor }},
+	{"worker", "Worker", func(t app.FileTransition) any { return t.Worker }},
+	{"download_attempts", "Downloads", func(t app.FileTransition) any { return t.DownloadAttempts }},
+	{"processing_attempts", "Processings", func(t app.FileTransition) any { return t.ProcessingAttempts }},
+	{"reason", "Why", func(t app.FileTransition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+	{"seq", "Sequence", func(t app.FileTransition) any { return t.Seq }},
+}}
+
+func (*Console) file(v *visit) (page, error) {
+	at := url.Values{}
+	if moment := v.URL.Query().Get("at"); moment != "" {
+		at.Set("at", moment)
+	}
+	f, err := get[app.FileView](v, "file.show", at, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	d := filePage{FileView: f, Title: shown(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
+		Why: cellOf(reasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage))}
+	for _, e := range f.Entries {
+		d.Entries = append(d.Entries, fact{e.ID, cellOf(state(e.Status))})
+	}
+	digest := f.DigestValue
+	if digest != "" {
+		digest = f.DigestAlgorithm + ":" + digest
+	}
+	d.Facts = facts("Path", f.Path, "Source", f.Source, "URL", f.Url, "Job", linkOrNone(f.JobID, toJob), "Batch", linkOrNone(f.BatchID, toBatch), "Collection", f.Collection, "Dataset", f.Dataset,
+		"Group", f.GroupName, "Depositor", f.Submitter, "Size", size(max(f.Size, f.ListedSize)), "Changed at its source", f.SourceModified, "Digest as deposited", digest, "SHA-256", f.Sha256,
+		"Found", f.DiscoveredAt, "Worker", f.Worker, "Hash", f.ID)
+	return page{Name: "file", Title: d.Title, Where: "files", Data: d}, nil
+}

@@ -1,0 +1,146 @@
+package console
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/look"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+var jobColumns = columns[app.JobRow]{operation: "job.ls", title: "Jobs", none: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", list: []column[app.JobRow]{
+	{"id", "Job", func(j app.JobRow) any { return link{j.ID, toJob(j.ID)} }},
+	{"batch_id", "Batch", func(j app.JobRow) any { return link{j.BatchID, toBatch(j.BatchID)} }},
+	{"status", "State", func(j app.JobRow) any { return state(j.Status) }},
+	{"status_since", "Since", func(j app.JobRow) any { return j.StatusSince }},
+	{"title", "Title", func(j app.JobRow) any { return cmp.Or(j.ErcWhat, j.FileName) }},
+	{"primary_identifier", "Identifier", func(j app.JobRow) any { return j.PrimaryIdentifier }},
+	{"collection", "Collection", func(j app.JobRow) any { return j.Collection }},
+	{"submitter", "Depositor", func(j app.JobRow) any { return j.Submitter }},
+	{"files", "Files", func(j app.JobRow) any { return j.Files }},
+	{"bytes", "Size", func(j app.JobRow) any { return sizeOf(j.Bytes) }},
+	{"retry_count", "Requeued", func(j app.JobRow) any { return j.RetryCount }},
+	{"reason", "Reason", func(j app.JobRow) any { return reasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage) }},
+}}
+
+// sizeOf returns bytes of which the number may not be known.
+func sizeOf(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return size(*n)
+}
+
+// jobsOfBatch are the jobs on the page of their batch.
+var jobsOfBatch = columns[app.JobRow]{title: "Jobs", none: "It has no jobs yet: they are made when its manifest was read.",
+	list: slices.DeleteFunc(slices.Clone(jobColumns.list), func(c column[app.JobRow]) bool {
+		return c.name == "batch_id" || c.name == "submitter" || c.name == "collection"
+	})}
+
+func (*Console) jobs(v *visit) (page, error) {
+	states := append(texts(domain.JobStates), string(domain.JobDeleted))
+	return listPage(v, jobColumns, "Jobs", "jobs", append([]field{{Name: "batch", Label: "Batch"}}, fieldsOfAll(states)...)...)
+}
+
+// jobPage is what the page of a job shows.
+type jobPage struct {
+	app.JobView
+	Title, Batch string // Batch is the address of its page
+	Walk         bar
+	States       table
+	Files        table
+	AllFiles     string // the address of all its files, "" = they are here
+	FilesBar     bar
+	Failures     table
+	Steps        table
+	Facts        []fact
+	Why          cell
+	// Lock is the worker that has the job now. Known says that it was asked for: operators are told.
+	Lock  *look.Lock
+	Known bool
+}
+
+var stateColumns = columns[app.JobTransition]{title: "States", none: "It has no states.", list: []column[app.JobTransition]{
+	{"to", "State", func(t app.JobTransition) any { return state(t.ToStatus) }},
+	{"at", "From", func(t app.JobTransition) any { return t.At }},
+	{"seconds", "After", func(t app.JobTransition) any { return t.Seconds }},
+	{"actor", "By", func(t app.JobTransition) any { return t.Actor }},
+	{"reason", "Why", func(t app.JobTransition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+	{"seq", "Sequence", func(t app.JobTransition) any { return t.Seq }},
+}}
+
+var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its profile has no steps of its own.", list: []column[app.JobStep]{
+	{"step", "Step", func(s app.JobStep) any { return s.Step }},
+	{"id", "Entry", func(s app.JobStep) any { return s.ID }},
+	{"status", "State", func(s app.JobStep) any { return state(s.Status) }},
+	{"worker", "Worker", func(s app.JobStep) any { return s.Worker }},
+	{"requested_at", "Requested", func(s app.JobStep) any { return s.Requested }},
+	{"reason", "Reason", func(s app.JobStep) any { return s.Reason }},
+}}
+
+func (*Console) job(v *visit) (page, error) {
+	id, at := v.PathValue("id"), url.Values{}
+	if moment := v.URL.Query().Get("at"); moment != "" {
+		at.Set("at", moment)
+	}
+	j, err := get[app.JobView](v, "job.show", at, id)
+	if err != nil {
+		return page{}, err
+	}
+	now := time.Now()
+	if j.At != nil {
+		now = j.At.Stored
+	}
+	d := jobPage{JobView: j, Title: shown(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, now), States: stateColumns.table(j.Transitions),
+		Files: filesOfJob.table(j.FirstFiles), FilesBar: sumOf("files", counted{"processed", j.FileCounts.FilesProcessed}, counted{"in_progress", j.FileCounts.FilesInProgress},
+			counted{"skipped", j.FileCounts.FilesSkipped}, counted{"given_up", j.FileCounts.FilesGivenUp}, counted{"deleted", j.FileCounts.FilesDeleted}),
+		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: cellOf(reasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage))}
+	if j.FileCounts.FilesListed > int64(len(j.FirstFiles)) {
+		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
+	}
+	if j.At == nil && mayAct(v, j.Collection) {
+		in, err := get[look.Inside](v, "job.look", nil, id)
+		if err != nil {
+			return page{}, err
+		}
+		d.Lock, d.Known = in.Lock, true
+	}
+	d.Facts = facts("Job", j.ID, "Batch", link{j.BatchID, d.Batch}, "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
+		"Type", j.PayloadType, "Identifier", j.PrimaryIdentifier, "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
+	return page{Name: "job", Title: d.Title, Where: "jobs", Data: d}, nil
+}
+
+// mayAct reports whether the caller acts on what is of a collection.
+func mayAct(v *visit, collection string) bool {
+	return slices.ContainsFunc(v.self.Rights, func(r people.Right) bool {
+		return (r.Role == access.Operator || r.Role == access.Admin) && (r.All || slices.Contains(r.Collections, collection))
+	})
+}
+
+// walkOf returns for how long a job was in each of its states, in the order in which it entered
+// them.
+func walkOf(all []app.JobTransition, now time.Time) bar {
+	b := bar{What: "time in each state"}
+	add := func(status string, seconds float64) {
+		if status != "" {
+			b.Parts = append(b.Parts, part{Name: status, Text: spanOf(seconds), N: max(seconds, 0.001)})
+		}
+	}
+	for _, t := range all {
+		if t.Seconds != nil {
+			add(t.FromStatus, *t.Seconds)
+		}
+	}
+	if len(all) > 0 {
+		last := all[len(all)-1]
+		if s := domain.JobState(last.ToStatus); s.Worked() || s == domain.JobHeld {
+			add(last.ToStatus, now.Sub(last.At).Seconds())
+		}
+	}
+	return b.drawn()
+}

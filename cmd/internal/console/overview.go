@@ -1,0 +1,302 @@
+package console
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/fair"
+)
+
+// overviewPage answers three questions in their order: does something need a person, is something
+// late, and does everything add up.
+type overviewPage struct {
+	Installation bool // what belongs to no collection is shown
+	OK           bool // all servers answer
+	Person, Late []line
+	Queues       table
+	Recent       table
+	Batches      []fact
+	Since        string // from which day on the batches are
+}
+
+// line is one thing that needs a person, or is late.
+type line struct{ Text, To, Remedy string }
+
+// late are the codes of what stands still because it takes too long. Everything else needs a person.
+var late = map[string]bool{standing.CodeWaits: true, standing.CodeOverdue: true, standing.CodeTypes: true, standing.CodeAuditLate: true}
+
+// shownAt is which page shows more of what stands still.
+var shownAt = map[string]string{standing.CodePaused: "queues", standing.CodeHeld: "batches?state=held", standing.CodeClosed: "queues", standing.CodeUnserved: "servers", standing.CodeHeap: "servers",
+	standing.CodeOverdue: "files?state=downloading", standing.CodeTypes: "servers"}
+
+// recentDays is from how many days the batches on the overview are.
+const recentDays = 7
+
+func (*Console) overview(v *visit) (page, error) {
+	d := overviewPage{Installation: everywhere(v.self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
+	if d.Installation {
+		s, err := get[app.Status](v, "status.show", nil)
+		if err != nil {
+			return page{}, err
+		}
+		d.stands(s)
+	} else if err := d.failed(v); err != nil {
+		return page{}, err
+	}
+	p, err := get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"since": {d.Since + "T00:00:00Z"}, "limit": {"20"}})
+	if err != nil {
+		return page{}, err
+	}
+	d.Recent = recentColumns.table(p.Items)
+	return page{Name: "overview", Title: "Overview", Where: "overview", Data: d}, nil
+}
+
+// recentColumns are the batches on the overview.
+var recentColumns = columns[app.BatchSummary]{title: "Batches of the last seven days", none: "No batch was submitted in the last seven days.", list: []column[app.BatchSummary]{
+	{"id", "Batch", func(b app.BatchSummary) any { return link{b.ID, toBatch(b.ID)} }},
+	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
+	{"status", "State", func(b app.BatchSummary) any { return state(b.Status) }},
+	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
+	{"jobs", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
+	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
+}}
+
+// failed adds the batches of the caller that have failed.
+func (d *overviewPage) failed(v *visit) error {
+	p, err := get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"state": {string(domain.BatchFailed)}, "limit": {"10"}})
+	for _, b := range p.Items {
+		text := fmt.Sprintf("%s has failed: %s of %s jobs", shown(titleOf(b)), count(b.JobsFailed), count(deref(b.RowsListed)))
+		d.Person = append(d.Person, line{Text: text, To: toBatch(b.ID)})
+	}
+	return err
+}
+
+func deref(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// stands adds what stands still in the installation, and its counts.
+func (d *overviewPage) stands(s app.Status) {
+	d.OK = s.OK()
+	for _, server := range s.Servers {
+		switch {
+		case server.Lost:
+			d.Person = append(d.Person, line{Text: server.Name + " has lost its data", To: Path + "servers", Remedy: "accession restore"})
+		case !server.OK:
+			d.Person = append(d.Person, line{Text: server.Name + " does not answer", To: Path + "servers", Remedy: "accession status"})
+		}
+	}
+	for _, b := range s.Batches {
+		d.Batches = append(d.Batches, fact{string(b.State), cellOf(link{count(b.Batches), Path + "batches?state=" + url.QueryEscape(string(b.State))})})
+		if b.State == domain.BatchFailed && b.Batches > 0 {
+			d.Person = append(d.Person, line{Text: count(b.Batches) + " batches have failed jobs", To: Path + "batches?state=failed"})
+		}
+	}
+	for _, stands := range s.Standing {
+		l := line{Text: shown(stands.What), Remedy: stands.Remedy}
+		if at := shownAt[stands.Code]; at != "" {
+			l.To = Path + at
+		}
+		if words := strings.Fields(stands.Remedy); len(words) == 4 && words[2] == "show" {
+			l.To = Path + map[string]string{"batch": "batches/", "job": "jobs/"}[words[1]] + url.PathEscape(words[3])
+		}
+		if late[stands.Code] {
+			d.Late = append(d.Late, l)
+		} else {
+			d.Person = append(d.Person, l)
+		}
+	}
+	if o := s.Outbox; o != nil && o.Seconds > lagOf.Seconds() {
+		d.Late = append(d.Late, line{Text: fmt.Sprintf("the log is %s behind the live state, by %s events", spanOf(o.Seconds), count(int64(o.Unsent))), To: Path + "servers"})
+	}
+	if p := s.Projection; p != nil && p.Seconds > lagOf.Seconds() {
+		d.Late = append(d.Late, line{Text: fmt.Sprintf("the tables are %s behind the log, by %s events", spanOf(p.Seconds), count(p.Events)), To: Path + "servers"})
+	}
+	oldest := map[string]standing.Oldest{}
+	for _, o := range s.Oldest {
+		if o.Kind == domain.KindJob {
+			oldest[o.State] = o
+		}
+	}
+	var waiting []waitingIn
+	for _, q := range s.Queues {
+		waiting = append(waiting, waitingIn{q, oldest[string(q.State)]})
+	}
+	d.Queues = waitingColumns.table(waiting)
+}
+
+// lagOf is from when on what follows the live state is late.
+const lagOf = time.Minute
+
+// waitingIn are the jobs in a state, and the one that has waited longest.
+type waitingIn struct {
+	app.QueueStatus
+	oldest standing.Oldest
+}
+
+var waitingColumns = columns[waitingIn]{title: "Jobs by state", none: "ZooKeeper does not answer.", list: []column[waitingIn]{
+	{"state", "State", func(w waitingIn) any { return state(w.State) }},
+	{"jobs", "Jobs", func(w waitingIn) any {
+		return link{count(int64(w.Jobs)), Path + "jobs?state=" + url.QueryEscape(string(w.State))}
+	}},
+	{"oldest", "Waits longest", func(w waitingIn) any { return linkOrNone(w.oldest.ID, toJob) }},
+	{"since", "Since", func(w waitingIn) any { return w.oldest.Since }},
+	{"why", "For", func(w waitingIn) any { return w.oldest.Why }},
+}}
+
+// serversPage shows which servers answer, who works, and how far each is behind.
+type serversPage struct {
+	Servers, Workers, Hosts table
+	Facts                   []fact
+}
+
+var serverColumns = columns[app.ServerStatus]{title: "Servers", none: "No server is known.", list: []column[app.ServerStatus]{
+	{"name", "Server", func(s app.ServerStatus) any { return s.Name }},
+	{"state", "State", func(s app.ServerStatus) any {
+		switch {
+		case s.Lost:
+			return state("lost")
+		case s.OK:
+			return state("answers")
+		}
+		return state("away")
+	}},
+	{"seconds", "Answers in", func(s app.ServerStatus) any { return span(s.Seconds) }},
+	{"error", "Error", func(s app.ServerStatus) any { return s.Error }},
+}}
+
+var workerColumns = columns[app.WorkerStatus]{title: "Processes", none: "No process works: `accession serve` starts one.", list: []column[app.WorkerStatus]{
+	{"id", "Process", func(w app.WorkerStatus) any { return w.ID }},
+	{"host", "Machine", func(w app.WorkerStatus) any { return w.Host }},
+	{"pid", "Number", func(w app.WorkerStatus) any { return fmt.Sprint(w.PID) }},
+	{"roles", "Roles", func(w app.WorkerStatus) any { return strings.Join(w.Roles, ", ") }},
+	{"since", "Since", func(w app.WorkerStatus) any { return w.Since }},
+}}
+
+var hostColumns = columns[app.HostStatus]{title: "Servers of depositors", none: "No step uses a server of a depositor now.", list: []column[app.HostStatus]{
+	{"host", "Server", func(h app.HostStatus) any { return h.Host }},
+	{"permits", "Steps", func(h app.HostStatus) any { return h.Permits }},
+	{"limit", "At most", func(h app.HostStatus) any { return h.Limit }},
+}}
+
+func (*Console) servers(v *visit) (page, error) {
+	s, err := get[app.Status](v, "status.show", nil)
+	if err != nil {
+		return page{}, err
+	}
+	d := serversPage{Servers: serverColumns.table(s.Servers), Workers: workerColumns.table(s.Workers), Hosts: hostColumns.table(s.Hosts)}
+	if o := s.Outbox; o != nil {
+		d.Facts = append(d.Facts, facts("Events not in the log yet", o.Unsent, "The oldest of them waits for", span(o.Seconds))...)
+	}
+	if l := s.Log; l != nil {
+		d.Facts = append(d.Facts, facts("Last sequence of the log", int64(l.Last))...)
+	}
+	if p := s.Projection; p != nil {
+		d.Facts = append(d.Facts, facts("Events not in the tables yet", p.Events, "The tables are behind by", span(p.Seconds), "Events that cannot be applied", p.HeldEvents, "Migrations to come", p.PendingMigrations)...)
+	}
+	if t := s.Types; t != nil {
+		d.Facts = append(d.Facts, facts("The stream by types is behind by", span(t.Seconds))...)
+	}
+	return page{Name: "servers", Title: "Servers", Where: "servers", Data: d}, nil
+}
+
+// queuesPage shows the queues of jobs and the deposit queues.
+type queuesPage struct {
+	Queues, Collections table
+	Boards              []boardOf
+}
+
+// boardOf is how a deposit queue stands.
+type boardOf struct {
+	queues.Board
+	Title string
+	Facts []fact
+	Users table
+}
+
+var queueColumns = columns[app.Queue]{title: "Queues of jobs", none: "There are no queues.", list: []column[app.Queue]{
+	{"queue", "Queue", func(q app.Queue) any { return q.Name }},
+	{"jobs", "Jobs", func(q app.Queue) any {
+		if q.Name == domain.QueueIngest {
+			return int64(q.Depth)
+		}
+		return link{count(int64(q.Depth)), Path + "jobs?state=" + url.QueryEscape(q.Name)}
+	}},
+	{"state", "State", func(q app.Queue) any {
+		if q.Pause != nil {
+			return state("paused")
+		}
+		return state("open")
+	}},
+	{"since", "Paused since", func(q app.Queue) any { return holdOf(q.Pause).When }},
+	{"by", "By", func(q app.Queue) any { return holdOf(q.Pause).By }},
+	{"why", "Why", func(q app.Queue) any { return holdOf(q.Pause).Why }},
+}}
+
+var collectionColumns = columns[app.Collection]{title: "Collections", none: "No profile names a collection.", list: []column[app.Collection]{
+	{"collection", "Collection", func(c app.Collection) any {
+		return link{c.Name, Path + "batches?collection=" + url.QueryEscape(c.Name)}
+	}},
+	{"state", "State", func(c app.Collection) any {
+		if c.Hold != nil {
+			return state("held")
+		}
+		return state("open")
+	}},
+	{"since", "On hold since", func(c app.Collection) any { return holdOf(c.Hold).When }},
+	{"by", "By", func(c app.Collection) any { return holdOf(c.Hold).By }},
+	{"why", "Why", func(c app.Collection) any { return holdOf(c.Hold).Why }},
+}}
+
+func holdOf(h *domain.Hold) domain.Hold {
+	if h == nil {
+		return domain.Hold{}
+	}
+	return *h
+}
+
+var userColumns = columns[queues.OfUser]{title: "Who waits", none: "No deposit waits or runs.", list: []column[queues.OfUser]{
+	{"user", "Depositor", func(u queues.OfUser) any { return u.User }},
+	{"waiting", "Waiting", func(u queues.OfUser) any { return u.Waiting }},
+	{"running", "Running", func(u queues.OfUser) any { return u.Running }},
+	{"concurrency", "At most", func(u queues.OfUser) any { return u.Limit }},
+	{"parked", "Parked", func(u queues.OfUser) any { return u.Parked }},
+	{"position", "Turn", func(u queues.OfUser) any {
+		if u.Position == 0 {
+			return nil
+		}
+		return u.Position
+	}},
+	{"expected", "Expected in", func(u queues.OfUser) any { return u.Expected }},
+	{"obstacle", "Waits because", func(u queues.OfUser) any { return string(u.Why) }},
+}}
+
+func (*Console) queues(v *visit) (page, error) {
+	all, err := get[app.Page[app.Queue]](v, "queue.ls", nil)
+	if err != nil {
+		return page{}, err
+	}
+	collections, err := get[app.Page[app.Collection]](v, "collection.ls", nil)
+	if err != nil {
+		return page{}, err
+	}
+	d := queuesPage{Queues: queueColumns.table(all.Items), Collections: collectionColumns.table(collections.Items)}
+	for _, name := range []string{fair.QueueMetadata, fair.QueueQuery} {
+		b, err := get[queues.Board](v, "queue.board", nil, name)
+		if err != nil {
+			return page{}, err
+		}
+		d.Boards = append(d.Boards, boardOf{Board: b, Title: "Deposit queue " + name, Users: userColumns.table(b.Users),
+			Facts: facts("Waiting", b.Waiting, "Running", b.Running, "Parked", b.Parked, "Nothing is grabbed", b.Stopped, "Not known", b.Unknown)})
+	}
+	return page{Name: "queues", Title: "Queues", Where: "queues", Data: d}, nil
+}
