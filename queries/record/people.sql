@@ -12,7 +12,11 @@ values (@name, @display_name, @mail, @now, @now) on conflict do nothing;
 select * from record.user where name = @name for update;
 
 -- name: SaveUser :exec
-update record.user set display_name = @display_name, mail = @mail, disabled_at = sqlc.narg('disabled_at'), changed_at = @now where name = @name;
+update record.user set display_name = @display_name, mail = @mail, disabled_at = sqlc.narg('disabled_at'), changed_at = @now, version = version + 1 where name = @name;
+
+-- name: RaiseUser :exec
+-- Of what belongs to a user and is in another table.
+update record.user set changed_at = @now, version = version + 1 where name = @name;
 
 -- name: Users :many
 -- In the order of their names, a page at a time; with names, those.

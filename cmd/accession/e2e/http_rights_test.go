@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
@@ -196,6 +197,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	if d.noted("job.hold refused forbidden") == 0 || d.noted("job.ls done") != 0 || d.noted("upload.create done") == 0 {
 		t.Errorf("%+v", d.notes)
 	}
+	d.outdated(things["of test"])
 	d.lists(things["of test"], things["of rocks"])
 	d.reports(things["of test"].batch)
 	if text := d.log.String(); strings.Contains(text, "level=ERROR") {
@@ -292,6 +294,36 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 		return []int{http.StatusForbidden}
 	}
 	return changed[:2]
+}
+
+// unchangeable are the operations that take If-Match and are refused here whatever the version
+// is: what they are about is not there, is of a job, or has no report yet.
+var unchangeable = map[string]int{"compute.retry": 404, "processor.set": 404, "processor.start": 404, "processor.stop": 404, "processor.rm": 404,
+	"file.redownload": 409, "file.reprocess": 409, "file.abandon": 409, "query.send-report": 409}
+
+// outdated gives every command that takes If-Match a version that what it is about never had.
+func (d *door) outdated(thing owned) {
+	d.in.t.Helper()
+	n := 0
+	for _, op := range operation.Table() {
+		if _, takes := op.Input.FieldByName("IfMatch"); !takes {
+			continue
+		}
+		path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{processor}", "films", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+		more, ok := requests[op.Name]
+		if !ok {
+			more.body = `{"reason":"to try it"}`
+		}
+		a := d.ask("oz admin/*", op.Method, path+"?"+more.query, strings.ReplaceAll(more.body, "PROFILE", thing.profile), `If-Match: "999999"`)
+		want, refused := unchangeable[op.Name]
+		if refused && a.status != want || !refused && (a.status != http.StatusPreconditionFailed || a.Code != string(app.Outdated)) {
+			d.in.t.Errorf("%s of another version: %d %s", op.Name, a.status, a.body)
+		}
+		n++
+	}
+	if n < 50 {
+		d.in.t.Errorf("only %d operations take If-Match", n)
+	}
 }
 
 // reports asks for reports about a batch of ana in the collection test, and about datasets: they

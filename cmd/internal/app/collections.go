@@ -19,6 +19,7 @@ type Collection struct {
 	// PostgreSQL does not answer.
 	Batches *int64 `json:"batches_held"`
 	Jobs    *int64 `json:"jobs_held"`
+	Setting int64  `json:"setting_version"` // of its hold, for If-Match; 0 = it never was on hold
 }
 
 // Collections lists the collections that profiles describe or that are on hold, by

@@ -8,9 +8,10 @@ import (
 
 // Queue is a queue, how many jobs wait or are worked on in it, and its pause.
 type Queue struct {
-	Name  string       `json:"queue"`
-	Depth int          `json:"jobs"` // of ingest: in all queues that are worked on
-	Pause *domain.Hold `json:"pause,omitempty"`
+	Name    string       `json:"queue"`
+	Depth   int          `json:"jobs"` // of ingest: in all queues that are worked on
+	Pause   *domain.Hold `json:"pause,omitempty"`
+	Setting int64        `json:"setting_version"` // of its pause, for If-Match; 0 = it never was paused
 }
 
 // Queues lists ingest, which means all queues and batches, and then the queues in the

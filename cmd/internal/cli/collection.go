@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
@@ -14,7 +13,7 @@ import (
 func (p *program) collection() *cobra.Command {
 	all := false
 	changes := verbs(p, "COLLECTION", "collection", anyName, of("collection", func(name string, change operation.Change) any {
-		return &operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Change: change}
+		return &operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Match: operation.Match{Change: change}}
 	},
 		verb[string]{
 			name:  "hold",
@@ -34,7 +33,7 @@ release them with ` + "`accession batch release` and `accession job release`" + 
 				c.Flags().BoolVar(&all, "all", false, "also release the batches and jobs that wait because of the hold")
 			},
 			as: func(name string, change operation.Change) request {
-				return request{"collection.release", &operation.CollectionRelease{CollectionChange: operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Change: change}, All: all}}
+				return request{"collection.release", &operation.CollectionRelease{CollectionChange: operation.CollectionChange{CollectionName: operation.CollectionName{Name: name}, Match: operation.Match{Change: change}}, All: all}}
 			},
 		})...)
 	return group(&cobra.Command{
@@ -43,7 +42,7 @@ release them with ` + "`accession batch release` and `accession job release`" + 
 		Long: `A profile describes a collection. While it is on hold, its new batches and its pending
 jobs wait in held; jobs past pending continue.`,
 		Example: "  accession collection ls\n  accession collection hold maps --reason \"new terms\"",
-	}, append(changes, p.collectionLs())...)
+	}, append(changes, p.collectionLs(), p.collectionShow())...)
 }
 
 func (p *program) collectionLs() *cobra.Command {
@@ -55,10 +54,18 @@ and why, and how many batches and jobs of each are held. Without PostgreSQL the 
 are unknown.`,
 		Example: "  accession collection ls\n  accession collection ls -o json | jq '.items[] | select(.hold)'",
 		Args:    cobra.NoArgs,
-		RunE: served(p, func([]string) request { return request{"collection.ls", &operation.None{}} }, func(w io.Writer, list app.Page[app.Collection]) {
-			render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, list.Items, func(c app.Collection) render.Row {
-				return append(render.Row{c.Name, views.HoldStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, views.HoldCells(c.Hold)...)
-			})
-		}),
+		RunE:    served(p, func([]string) request { return request{"collection.ls", &operation.None{}} }, func(w io.Writer, list app.Page[app.Collection]) { views.Collections(w, list.Items) }),
+	}
+}
+
+func (p *program) collectionShow() *cobra.Command {
+	var in operation.CollectionName
+	return &cobra.Command{
+		Use:     "show COLLECTION",
+		Short:   "Show a collection, its hold and what is held",
+		Long:    "Show a collection as `accession collection ls` does.",
+		Example: "  accession collection show maps\n  accession collection show maps -o json | jq .setting_version",
+		Args:    cobra.ExactArgs(1),
+		RunE:    served(p, func(args []string) request { in.Name = args[0]; return request{"collection.show", &in} }, func(w io.Writer, c app.Collection) { views.Collections(w, []app.Collection{c}) }),
 	}
 }

@@ -44,7 +44,7 @@ func same(args []string) []string { return args }
 // dropChange is what is asked for to change a deposit in the drop folder.
 func dropChange(name string) as[string] {
 	return func(id string, change operation.Change) request {
-		return request{name, &operation.DropChange{UploadID: operation.UploadID{ID: id}, Change: change}}
+		return request{name, &operation.DropChange{UploadID: operation.UploadID{ID: id}, Match: operation.Match{Change: change}}}
 	}
 }
 
@@ -61,7 +61,9 @@ func (p *program) dropTransfer(stop bool) *cobra.Command {
 		v.long = "Stop the transfer from the drop folder, in every process, until `accession drop start`,\nalso over restarts. The folder goes on to take files."
 		v.example = "  accession drop stop --reason \"the store is being moved\""
 	}
-	v.as = func(_ string, change operation.Change) request { return request{"drop." + v.name, &change} }
+	v.as = func(_ string, change operation.Change) request {
+		return request{"drop." + v.name, &operation.Match{Change: change}}
+	}
 	return changing(p, v, "", cobra.NoArgs, func([]string) []string { return []string{fair.QueueMetadata} })
 }
 

@@ -87,6 +87,8 @@ type Act struct {
 	At     time.Time    `json:"at"`
 	By     domain.Actor `json:"by"`
 	Reason string       `json:"reason,omitempty"`
+	// Version is that of the deposit after it, 0 = of an older program.
+	Version int64 `json:"version,omitempty"`
 }
 
 // Removed is a deposit that an operator has removed.
@@ -100,6 +102,21 @@ type Refusal struct {
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason"`
 	Hint   string    `json:"hint,omitempty"`
+	// Version is that of the deposit after it, 0 = of an older program.
+	Version int64 `json:"version,omitempty"`
+}
+
+// Version returns the version of a deposit in the folder: 1 at first, and a higher one after
+// each refusal and each retry.
+func (d *Deposit) Version() int64 {
+	version := int64(1)
+	if d.Retried != nil {
+		version = cmp.Or(d.Retried.Version, 3) // it had been refused
+	}
+	if d.Refused != nil {
+		version = max(version, cmp.Or(d.Refused.Version, version+1))
+	}
+	return version
 }
 
 // Folder is the drop folder of an installation. Any number of processes use it at once. A
@@ -334,6 +351,7 @@ func (f *Folder) note(operation, dir string, v any) (tmp string, err error) {
 // Refuse notes why no batch can be made of a deposit: it stays, and is tried again only
 // after [Folder.Again].
 func (f *Folder) Refuse(d Deposit, r Refusal) error {
+	r.Version = d.Version() + 1
 	tmp, err := f.note("refuse", d.dir(), r)
 	if err == nil {
 		err = f.root.rename("refuse/rename", tmp, d.dir()+"/"+refusedIn)
@@ -343,6 +361,7 @@ func (f *Folder) Refuse(d Deposit, r Refusal) error {
 
 // Again lets a refused deposit be tried again, and notes who does, and why.
 func (f *Folder) Again(d Deposit, by Act) error {
+	by.Version = d.Version() + 1
 	tmp, err := f.note("again", d.dir(), by)
 	if err == nil {
 		err = f.root.rename("again/rename", tmp, d.dir()+"/"+retriedIn)

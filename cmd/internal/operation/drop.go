@@ -35,7 +35,7 @@ func (l *DropList) has(c *Call, s drops.Shown) bool {
 // DropChange is a command about a deposit in the drop folder.
 type DropChange struct {
 	UploadID
-	Change
+	Match
 }
 
 func dropFolder() []*Operation {
@@ -45,7 +45,7 @@ func dropFolder() []*Operation {
 		})
 	}
 	transfer := func(v verb[string]) *Operation {
-		return act("drop."+v.name, "/v1/uploads/"+v.name, v.summary, func(ctx context.Context, c *Call, in *Change) (app.Changed, error) {
+		return act("drop."+v.name, "/v1/uploads/"+v.name, v.summary, func(ctx context.Context, c *Call, in *Match) (app.Changed, error) {
 			return v.do(ctx, c.App, fair.QueueMetadata, in.Why())
 		})
 	}

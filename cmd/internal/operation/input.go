@@ -173,15 +173,22 @@ func (o *Once) command(op *Operation, c *Call, ifMatch string) error {
 	if o.Key != "" {
 		cmd.ID = commandID(c, op.Name, o.Key)
 	}
-	if ifMatch != "" && ifMatch != "*" {
-		version, err := strconv.ParseInt(strings.Trim(ifMatch, `"`), 10, 64)
-		if err != nil || version < 1 {
-			return invalid("If-Match: %s is not an ETag, such as \"7\"", ifMatch)
-		}
-		cmd.IfVersion = version
-	}
 	c.App.Command = cmd
-	return nil
+	version, err := versionIn(ifMatch)
+	cmd.IfVersion = version
+	return err
+}
+
+// versionIn returns the version that an If-Match names, 0 = any.
+func versionIn(ifMatch string) (int64, error) {
+	if ifMatch == "" || ifMatch == "*" {
+		return 0, nil
+	}
+	version, err := strconv.ParseInt(strings.Trim(ifMatch, `"`), 10, 64)
+	if err != nil || version < 1 {
+		return 0, invalid("If-Match: %s is not an ETag, such as \"7\"", ifMatch)
+	}
+	return version, nil
 }
 
 // commandID returns the id of the command that a caller requests under a key.
@@ -267,6 +274,7 @@ func (a *Answer[O]) describe(ctx context.Context, op *Operation, c *Call, in any
 		about, _ = domain.ParseAggregate(out.Subject)
 		version = out.Version
 	case drops.Shown:
+		version = out.Version
 		if op.Later {
 			a.Location = "/v1/uploads/" + out.ID
 		}

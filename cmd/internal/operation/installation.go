@@ -2,7 +2,9 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -14,7 +16,7 @@ import (
 // CollectionChange is a command about a collection.
 type CollectionChange struct {
 	CollectionName
-	Change
+	Match
 }
 
 // CollectionRelease releases the hold of a collection.
@@ -45,14 +47,18 @@ func Whole[T any](items []T, err error) (app.Page[T], error) {
 func collections() []*Operation {
 	all := []*Operation{
 		get("collection.ls", "/v1/collections", "List collections, and which are on hold", OnSeen, false, func(ctx context.Context, c *Call, _ *None) (app.Page[app.Collection], error) {
-			list, err := c.App.Collections(ctx)
-			seen := []app.Collection{}
-			for _, one := range list {
-				if c.Caller.May(access.See, one.Name) {
-					seen = append(seen, one)
-				}
+			return Whole(c.collections(ctx, func(name string) bool { return c.Caller.May(access.See, name) }))
+		}),
+		get("collection.show", "/v1/collections/{name}", "Show a collection, and whether it is on hold", OnCollection, false, func(ctx context.Context, c *Call, in *CollectionName) (s app.Collection, err error) {
+			list, err := c.collections(ctx, func(name string) bool { return name == in.Name })
+			switch {
+			case err != nil:
+				return s, err
+			case len(list) == 0:
+				return s, &app.Error{Kind: app.NotFound, What: "show the collection " + in.Name, Err: errors.New("no profile describes it, and it is not on hold"), Hint: "`accession collection ls` lists them"}
 			}
-			return Whole(seen, err)
+			c.version = list[0].Setting
+			return list[0], nil
 		}),
 	}
 	for _, v := range []verb[string]{
@@ -73,10 +79,36 @@ func collections() []*Operation {
 		}))
 }
 
+// collections returns the collections that are chosen, with the versions of their holds.
+func (c *Call) collections(ctx context.Context, chosen func(name string) bool) ([]app.Collection, error) {
+	list, err := c.App.Collections(ctx)
+	list = slices.DeleteFunc(list, func(one app.Collection) bool { return !chosen(one.Name) })
+	for i := range list {
+		if err == nil {
+			list[i].Setting, err = c.holdVersion(ctx, domain.HoldCollection, list[i].Name)
+		}
+	}
+	return list, err
+}
+
+// holdVersion returns the version of a hold or pause, 0 = there never was one, or cannot be.
+func (c *Call) holdVersion(ctx context.Context, kind domain.SettingKind, name string) (int64, error) {
+	if domain.CheckHoldName(kind, name) == nil {
+		return queues.Version(ctx, c.App, kind, name)
+	}
+	return 0, nil
+}
+
 func queueOperations() []*Operation {
 	all := []*Operation{
 		get("queue.ls", "/v1/queues", "List the queues of jobs, and which are paused", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Page[app.Queue], error) {
-			return Whole(c.App.Queues(ctx))
+			list, err := c.App.Queues(ctx)
+			for i := range list {
+				if err == nil {
+					list[i].Setting, err = c.holdVersion(ctx, domain.HoldQueue, list[i].Name)
+				}
+			}
+			return Whole(list, err)
 		}),
 	}
 	for _, v := range []verb[string]{

@@ -49,10 +49,11 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 // paths of the commands about one of them.
 var versioned = map[string][]string{"profile": {"/v1/profiles/"}, "dataset": {"/v1/datasets/"}, "discover": {"/v1/discoveries/"}, "query": {"/v1/queries/"},
 	"compute": {"/v1/compute/entries/"}, "slot": {"/v1/slots/"}, "timeouts": {"/v1/timeouts/"}, "queue": {"/v1/deposit-queues/", "/v1/queues/"},
-	"intake": {"/v1/intake/"}, "processor": {"/v1/deposit-queues/"}}
+	"intake": {"/v1/intake/"}, "processor": {"/v1/deposit-queues/"},
+	"collection": {"/v1/collections/"}, "drop": {"/v1/uploads/"}, "upload": {"/v1/uploads/{"}, "user": {"/v1/users/"}, "key": {"/v1/keys/"}}
 
 // otherwise are the things that show their version as setting_version.
-var otherwise = map[string]bool{"profile": true, "processor": true, "intake": true}
+var otherwise = map[string]bool{"collection": true, "profile": true, "processor": true, "intake": true}
 
 // others are the operations at these paths that change other things.
 var others = map[string]bool{"profile.check": true, "queue.park": true, "queue.unpark": true}

@@ -28,6 +28,16 @@ type Keyed struct {
 // key implements keyed.
 func (k *Keyed) key() string { return k.Key }
 
+// IfMatch is what commands about users and keys take of the version that may be changed.
+type IfMatch struct {
+	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed"`
+}
+
+func (m *IfMatch) prepare(_ *Operation, c *Call) (err error) {
+	c.By.IfVersion, err = versionIn(m.IfMatch)
+	return err
+}
+
 // keyed is an input that has the key of its request.
 type keyed interface{ key() string }
 
@@ -62,6 +72,7 @@ type NewUser struct {
 // UserSet changes what is said of a user.
 type UserSet struct {
 	Keyed
+	IfMatch
 	UserName
 	Body struct {
 		DisplayName *string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user; absent = as it is"`
@@ -72,6 +83,7 @@ type UserSet struct {
 
 // UserPassword sets a password.
 type UserPassword struct {
+	IfMatch
 	UserName
 	Body struct {
 		Password string `json:"password" secret:"true" maxLength:"256" doc:"At least 10 characters"`
@@ -82,6 +94,7 @@ type UserPassword struct {
 // UserRight adds or removes a right of a user.
 type UserRight struct {
 	Keyed
+	IfMatch
 	UserName
 	Body struct {
 		people.Right
@@ -92,6 +105,7 @@ type UserRight struct {
 // UserReason is a command about a user.
 type UserReason struct {
 	Keyed
+	IfMatch
 	UserName
 	Body *Reason `doc:"Why"`
 }
@@ -112,6 +126,7 @@ type NewKey struct {
 // KeyPrefix names an API key.
 type KeyPrefix struct {
 	Keyed
+	IfMatch
 	Prefix string  `path:"prefix" maxLength:"20" doc:"What the key shows of itself: acc_PREFIX_SECRET"`
 	Body   *Reason `doc:"Why"`
 }
@@ -174,6 +189,7 @@ func userChange[I any](verb, path, summary string, do func(ctx context.Context, 
 		if err == nil {
 			u.Changed = changed
 			u.User, err = p.Show(ctx, name)
+			c.version = u.Version
 		}
 		return u, err
 	})
@@ -205,8 +221,10 @@ func users() []*Operation {
 		administer("user.ls", http.MethodGet, "/v1/users", "List users and their rights", func(ctx context.Context, _ *Call, p *people.People, in *Page) (app.Page[people.User], error) {
 			return p.List(ctx, in.Limit, app.Cursor(in.Cursor))
 		}),
-		administer("user.show", http.MethodGet, "/v1/users/{name}", "Show a user and its rights", func(ctx context.Context, _ *Call, p *people.People, in *UserName) (people.User, error) {
-			return p.Show(ctx, in.Name)
+		administer("user.show", http.MethodGet, "/v1/users/{name}", "Show a user and its rights", func(ctx context.Context, c *Call, p *people.People, in *UserName) (people.User, error) {
+			u, err := p.Show(ctx, in.Name)
+			c.version = u.Version
+			return u, err
 		}),
 		userChange("add", "/v1/users", "Add a user, who may do nothing yet", func(ctx context.Context, c *Call, p *people.People, in *NewUser) (string, bool, error) {
 			b := in.Body
@@ -227,7 +245,9 @@ func users() []*Operation {
 		}),
 		administer("key.add", http.MethodPost, "/v1/keys", "Make an API key, which is shown once", func(ctx context.Context, c *Call, p *people.People, in *NewKey) (people.Key, error) {
 			b := in.Body
-			return p.AddKey(ctx, c.By, people.NewKey{User: b.User, Label: b.Label, Roles: b.Roles, Collections: b.Collections, Expires: b.ExpiresAt}, b.Reason)
+			k, err := p.AddKey(ctx, c.By, people.NewKey{User: b.User, Label: b.Label, Roles: b.Roles, Collections: b.Collections, Expires: b.ExpiresAt}, b.Reason)
+			c.version = k.Version
+			return k, err
 		}),
 		administer("key.revoke", http.MethodPost, "/v1/keys/{prefix}/revoke", "Revoke an API key", func(ctx context.Context, c *Call, p *people.People, in *KeyPrefix) (Revoked, error) {
 			return Revoked{in.Prefix}, p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())

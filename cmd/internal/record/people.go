@@ -16,6 +16,8 @@ import (
 type (
 	// User is a person or program, with whether it has a password.
 	User = pgdb.UsersRow
+	// LockedUser is a user that a transaction has locked.
+	LockedUser = pgdb.RecordUser
 	// Secret is the hash of a password.
 	Secret = pgdb.RecordUserSecret
 	// Key is an API key without its secret.
@@ -72,7 +74,7 @@ func (tx *PeopleTx) AddUser(name, display, mail string) (added bool, err error) 
 }
 
 // User locks a user, until the transaction ends.
-func (tx *PeopleTx) User(name string) (u pgdb.RecordUser, found bool, err error) {
+func (tx *PeopleTx) User(name string) (u LockedUser, found bool, err error) {
 	u, err = tx.q.LockUser(tx.ctx, name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return u, false, nil
@@ -81,25 +83,25 @@ func (tx *PeopleTx) User(name string) (u pgdb.RecordUser, found bool, err error)
 }
 
 // SaveUser saves a user that is locked.
-func (tx *PeopleTx) SaveUser(u pgdb.RecordUser) error {
+func (tx *PeopleTx) SaveUser(u LockedUser) error {
 	return tx.q.SaveUser(tx.ctx, pgdb.SaveUserParams{Name: u.Name, DisplayName: u.DisplayName, Mail: u.Mail, DisabledAt: u.DisabledAt, Now: tx.Now})
 }
 
-// Grant adds a right; false = the user had it.
+// Grant adds a right of a user that is locked; false = the user had it.
 func (tx *PeopleTx) Grant(user string, r access.Right) (changed bool, err error) {
-	return tx.each(r, func(collection string) (int64, error) {
+	return tx.each(user, r, func(collection string) (int64, error) {
 		return tx.q.GrantRight(tx.ctx, pgdb.GrantRightParams{UserName: user, Role: string(r.Role), Everywhere: r.Scope.All, Collection: collection, Now: tx.Now})
 	})
 }
 
-// Withdraw removes a right; false = the user had nothing of it.
+// Withdraw removes a right of a user that is locked; false = the user had nothing of it.
 func (tx *PeopleTx) Withdraw(user string, r access.Right) (changed bool, err error) {
-	return tx.each(r, func(collection string) (int64, error) {
+	return tx.each(user, r, func(collection string) (int64, error) {
 		return tx.q.WithdrawRight(tx.ctx, pgdb.WithdrawRightParams{UserName: user, Role: string(r.Role), Everywhere: r.Scope.All, Collection: collection})
 	})
 }
 
-func (tx *PeopleTx) each(r access.Right, do func(collection string) (int64, error)) (changed bool, err error) {
+func (tx *PeopleTx) each(user string, r access.Right, do func(collection string) (int64, error)) (changed bool, err error) {
 	collections := r.Scope.Collections
 	if r.Scope.All {
 		collections = []string{""}
@@ -111,14 +113,20 @@ func (tx *PeopleTx) each(r access.Right, do func(collection string) (int64, erro
 		}
 		changed = changed || n > 0
 	}
-	return changed, nil
+	if changed {
+		err = tx.q.RaiseUser(tx.ctx, pgdb.RaiseUserParams{Now: tx.Now, Name: user})
+	}
+	return changed, err
 }
 
-// PutSecret sets the password of a user, whose sessions end.
+// PutSecret sets the password of a user that is locked, whose sessions end.
 func (tx *PeopleTx) PutSecret(s Secret) error {
 	err := tx.q.PutSecret(tx.ctx, pgdb.PutSecretParams{UserName: s.UserName, Salt: s.Salt, Hash: s.Hash, MemoryKib: s.MemoryKib, Passes: s.Passes, Lanes: s.Lanes, Now: tx.Now})
 	if err == nil {
 		_, err = tx.q.EndSessionsOf(tx.ctx, s.UserName)
+	}
+	if err == nil {
+		err = tx.q.RaiseUser(tx.ctx, pgdb.RaiseUserParams{Now: tx.Now, Name: s.UserName})
 	}
 	return err
 }
@@ -129,17 +137,21 @@ func (tx *PeopleTx) AddKey(k Key) error {
 		Now: tx.Now, ExpiresAt: k.ExpiresAt})
 }
 
-// RevokeKey revokes an API key; found = false if there is none.
-func (tx *PeopleTx) RevokeKey(prefix string) (k Key, found bool, err error) {
+// Key locks an API key, until the transaction ends; found = false if there is none.
+func (tx *PeopleTx) Key(prefix string) (k Key, found bool, err error) {
 	k, err = tx.q.LockKey(tx.ctx, prefix)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return k, false, nil
 	}
-	if err == nil && k.RevokedAt == nil {
-		k.RevokedAt = &tx.Now
-		err = tx.q.RevokeKey(tx.ctx, pgdb.RevokeKeyParams{Now: k.RevokedAt, Prefix: prefix})
-	}
 	return k, err == nil, err
+}
+
+// RevokeKey revokes an API key that is locked, unless it was before.
+func (tx *PeopleTx) RevokeKey(k Key) error {
+	if k.RevokedAt != nil {
+		return nil
+	}
+	return tx.q.RevokeKey(tx.ctx, pgdb.RevokeKeyParams{Now: &tx.Now, Prefix: k.Prefix})
 }
 
 // sessionsKept is for how long an expired session stays.

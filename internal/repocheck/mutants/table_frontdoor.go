@@ -54,6 +54,22 @@ var frontDoor = []Mutant{{
 	At: "eventstore (*Handler).query", Do: []Op{Call("Outdated", "error(nil)")},
 	Package: e2e, Test: "TestVersionsThatMayBeChanged",
 }, {
+	Name: "the version of a user that may be changed", Why: "an administrator undoes unseen what another one has changed meanwhile of a user",
+	At: "cmd/internal/app/people lock", Do: []Op{Call("outdated", "error(nil)")},
+	Package: e2e, Test: "TestVersionsThatMayBeChanged",
+}, {
+	Name: "the version of a key that may be revoked", Why: "a key is revoked for a caller who has read it before another one did so",
+	At: "cmd/internal/app/people (*People).RevokeKey", Do: []Op{Call("outdated", "error(nil)")},
+	Package: e2e, Test: "TestVersionsThatMayBeChanged",
+}, {
+	Name: "the version of a user that rises with its rights", Why: "a right is withdrawn for a caller who has not seen that another one was given",
+	At: "cmd/internal/record (*PeopleTx).each", Do: []Op{Call("RaiseUser", "error(nil)")},
+	Package: e2e, Test: "TestVersionsThatMayBeChanged",
+}, {
+	Name: "the version of a file in the drop folder that may be changed", Why: "a deposit that was refused again meanwhile is removed by an operator who has not seen why",
+	At: "cmd/internal/app/drops change", Do: []Op{Call("Outdated", "error(nil)")},
+	Package: e2e, Test: "TestVersionsThatMayBeChanged",
+}, {
 	Name: "the version of an entry that may be changed", Why: "work that another operator has changed meanwhile is changed as if it had not been",
 	At: "eventstore (*Handler).Entry", Do: []Op{Call("Outdated", "error(nil)")},
 	Package: e2e, Test: "TestVersionsThatMayBeChanged",

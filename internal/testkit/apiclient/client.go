@@ -320,16 +320,18 @@ type DomainMetadataRecords struct {
 
 // DropAct defines model for DropAct.
 type DropAct struct {
-	At     time.Time `json:"at"`
-	By     string    `json:"by"`
-	Reason *string   `json:"reason,omitempty"`
+	At      time.Time `json:"at"`
+	By      string    `json:"by"`
+	Reason  *string   `json:"reason,omitempty"`
+	Version *int64    `json:"version,omitempty"`
 }
 
 // DropRefusal defines model for DropRefusal.
 type DropRefusal struct {
-	At     time.Time `json:"at"`
-	Hint   *string   `json:"hint,omitempty"`
-	Reason string    `json:"reason"`
+	At      time.Time `json:"at"`
+	Hint    *string   `json:"hint,omitempty"`
+	Reason  string    `json:"reason"`
+	Version *int64    `json:"version,omitempty"`
 }
 
 // DropsShown defines model for DropsShown.
@@ -356,6 +358,7 @@ type DropsShown struct {
 	Title          *string      `json:"title,omitempty"`
 	Type           *string      `json:"type,omitempty"`
 	User           *string      `json:"user,omitempty"`
+	Version        *int64       `json:"version,omitempty"`
 }
 
 // FileRow defines model for FileRow.

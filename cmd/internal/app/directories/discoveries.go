@@ -150,6 +150,9 @@ func RunDiscovery(ctx context.Context, a *app.App, name, _ string) (c app.Change
 	if err != nil {
 		return c, err
 	}
+	if err := a.Meta().Outdated(s.Version); err != nil {
+		return c, err
+	}
 	if s.Discovery.Paused {
 		return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the discovery %s is paused", name), Hint: "`accession discover resume " + name + "` has it polled again"}
 	}

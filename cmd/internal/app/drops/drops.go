@@ -97,11 +97,12 @@ type Shown struct {
 	drop.Deposit
 	Batch   domain.BatchID `json:"batch,omitempty"`   // once it is transferred
 	Removed *drop.Act      `json:"removed,omitempty"` // by an operator
+	Version int64          `json:"version,omitempty"` // while it is in the folder, for If-Match
 }
 
 // stateOf returns the state of a deposit in the folder.
 func stateOf(d drop.Deposit) Shown {
-	s := Shown{State: Waiting, Deposit: d}
+	s := Shown{State: Waiting, Deposit: d, Version: d.Version()}
 	if d.Refused != nil {
 		s.State = Refused
 	}
@@ -260,7 +261,14 @@ func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, 
 		return c, err
 	}
 	defer release()
-	c = app.Changed{Target: target.Target{ID: id, Subject: "drop/" + id}, From: stateOf(d).State, State: to, DryRun: a.DryRun}
+	if d, err = folder.Find(id); err != nil { // as it is now that no other process changes it
+		return c, err
+	}
+	version := d.Version()
+	if err := a.Meta().Outdated(version); err != nil {
+		return c, err
+	}
+	c = app.Changed{Target: target.Target{ID: id, Subject: "drop/" + id}, Version: version + 1, From: stateOf(d).State, State: to, DryRun: a.DryRun}
 	return c, do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why})
 }
 

@@ -36,6 +36,7 @@ type Key struct {
 	ExpiresAt   *time.Time    `json:"expires_at,omitempty"`
 	RevokedAt   *time.Time    `json:"revoked_at,omitempty"`
 	UsedOn      string        `json:"used_on,omitempty"` // the last day (UTC)
+	Version     int64         `json:"version"`           // for If-Match: 1, and 2 once it is revoked
 	// Secret is the whole key, which is shown when it is made, and never again.
 	Secret string `json:"secret,omitempty"`
 }
@@ -71,7 +72,7 @@ func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key
 	sum := sha256.Sum256([]byte(secret))
 	row.Sha256 = sum[:]
 	err = p.changeNow(ctx, by, "key.add", "key/"+row.Prefix, why, func(tx *record.PeopleTx) error {
-		if err := lock(tx, n.User); err != nil {
+		if _, err := lock(tx, By{}, n.User); err != nil {
 			return err
 		}
 		if !n.Expires.IsZero() && !n.Expires.After(tx.Now) {
@@ -95,12 +96,18 @@ func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key
 func (p *People) RevokeKey(ctx context.Context, by By, prefix, why string) (err error) {
 	defer app.Explained(&err, "revoke the key "+prefix)
 	return p.change(ctx, by, "key.revoke", "key/"+prefix, why, func(tx *record.PeopleTx) error {
-		k, found, err := tx.RevokeKey(prefix)
+		k, found, err := tx.Key(prefix)
 		if err == nil && !found {
 			err = &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no key %q", prefix), Hint: "`accession key ls` lists them by their prefixes"}
 		}
+		if err == nil {
+			err = by.outdated(keyOf(k).Version)
+		}
+		if err != nil {
+			return err
+		}
 		tx.Entry.Detail = "of user/" + k.UserName
-		return err
+		return tx.RevokeKey(k)
 	})
 }
 
@@ -125,7 +132,10 @@ func (p *People) Keys(ctx context.Context, user string, limit int, from app.Curs
 }
 
 func keyOf(row record.Key) Key {
-	k := Key{ID: row.Prefix, User: row.UserName, Label: row.Label, Collections: row.Collections, CreatedAt: row.CreatedAt.UTC(), ExpiresAt: row.ExpiresAt, RevokedAt: row.RevokedAt}
+	k := Key{ID: row.Prefix, User: row.UserName, Label: row.Label, Collections: row.Collections, CreatedAt: row.CreatedAt.UTC(), ExpiresAt: row.ExpiresAt, RevokedAt: row.RevokedAt, Version: 1}
+	if k.RevokedAt != nil {
+		k.Version = 2
+	}
 	for _, r := range row.Roles {
 		k.Roles = append(k.Roles, access.Role(r))
 	}

@@ -95,7 +95,7 @@ func (p *People) SetPassword(ctx context.Context, by By, name, password, why str
 		return err
 	}
 	return p.change(ctx, by, "user.password", "user/"+name, why, func(tx *record.PeopleTx) error {
-		if err := lock(tx, name); err != nil {
+		if _, err := lock(tx, by, name); err != nil {
 			return err
 		}
 		return tx.PutSecret(s)

@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/text"
+	"github.com/accession-ingest/accession/eventstore"
 )
 
 // By is who asks for a change, and how that is known.
@@ -26,6 +27,8 @@ type By struct {
 	// Command is the id of the command, the same whenever its request is repeated, and
 	// Request the digest of what is requested; "" = it is a new one.
 	Command, Request string
+	// IfVersion is the only version of what is changed that may be changed, 0 = any.
+	IfVersion int64
 }
 
 // Machine is a user of the operating system, who has the installation's settings and so
@@ -59,6 +62,7 @@ type User struct {
 	HasPassword bool       `json:"has_password"`
 	CreatedAt   time.Time  `json:"created_at"`
 	DisabledAt  *time.Time `json:"disabled_at,omitempty"`
+	Version     int64      `json:"version"` // of the user, its rights and its password, for If-Match
 }
 
 // Right is a role in all collections, or in some.
@@ -120,13 +124,23 @@ func (p *People) changeNow(ctx context.Context, by By, action, subject, reason s
 	return err
 }
 
-// lock keeps a user from being changed by others; it must be there.
-func lock(tx *record.PeopleTx, name string) error {
-	_, found, err := tx.User(name)
+// lock keeps a user from being changed by others. It must be there, in the version that may
+// be changed.
+func lock(tx *record.PeopleTx, by By, name string) (record.LockedUser, error) {
+	u, found, err := tx.User(name)
 	if err == nil && !found {
 		err = noUser(name)
 	}
-	return err
+	if err == nil {
+		err = by.outdated(u.Version)
+	}
+	return u, err
+}
+
+// outdated returns an error if what is to be changed has another version than the one that may be.
+func (by By) outdated(version int64) (err error) {
+	defer app.Explained(&err, "")
+	return eventstore.Meta{IfVersion: by.IfVersion}.Outdated(version)
 }
 
 func noUser(name string) error {
@@ -184,10 +198,7 @@ func (p *People) Set(ctx context.Context, by By, name string, f Profile, why str
 		return err
 	}
 	return p.change(ctx, by, "user.set", "user/"+name, why, func(tx *record.PeopleTx) error {
-		u, found, err := tx.User(name)
-		if err == nil && !found {
-			err = noUser(name)
-		}
+		u, err := lock(tx, by, name)
 		if err != nil {
 			return err
 		}
@@ -210,10 +221,7 @@ func (p *People) Disable(ctx context.Context, by By, name string, enable bool, w
 	}
 	defer app.Explained(&err, strings.TrimPrefix(action, "user.")+" the user "+name)
 	return p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
-		u, found, err := tx.User(name)
-		if err == nil && !found {
-			err = noUser(name)
-		}
+		u, err := lock(tx, by, name)
 		if err != nil {
 			return err
 		}
@@ -238,7 +246,7 @@ func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, 
 		return false, invalid("name collections with --collection, or give --all", "%v", err)
 	}
 	err = p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
-		if err := lock(tx, name); err != nil {
+		if _, err := lock(tx, by, name); err != nil {
 			return err
 		}
 		tx.Entry.Detail = r.String()
@@ -296,7 +304,7 @@ func (p *People) withRights(ctx context.Context, rows []record.User) ([]User, er
 	all := make([]User, len(rows))
 	for i, row := range rows {
 		all[i] = User{ID: row.Name, DisplayName: row.DisplayName, Mail: row.Mail, Rights: rightsOf(rights[row.Name]), HasPassword: row.HasPassword,
-			CreatedAt: row.CreatedAt.UTC(), DisabledAt: row.DisabledAt}
+			CreatedAt: row.CreatedAt.UTC(), DisabledAt: row.DisabledAt, Version: row.Version}
 	}
 	return all, err
 }

@@ -57,7 +57,7 @@ func Intake(ctx context.Context, a *app.App) (all []Closed, err error) {
 				kind, name = domain.SettingUserLimit, domain.UserLimitName(queue, c.User)
 			}
 			shown := Closed{Closed: c}
-			if shown.Setting, err = versionOf(ctx, a, kind, name); err != nil {
+			if shown.Setting, err = Version(ctx, a, kind, name); err != nil {
 				return nil, err
 			}
 			if e, d := history.set(domain.SettingAggregate(kind, name), message); d != nil {

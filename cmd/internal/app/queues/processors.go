@@ -34,7 +34,7 @@ func Processors(ctx context.Context, a *app.App, queues []string) (list []Proces
 			} else if _, configured := now.Configured.Processors[name]; configured {
 				p.Source = SourceConfiguration
 			}
-			if p.Setting, err = versionOf(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name)); err != nil {
+			if p.Setting, err = Version(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name)); err != nil {
 				return nil, err
 			}
 			list = append(list, p)

@@ -67,7 +67,7 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 	version := func(kind domain.SettingKind, name string) int64 {
 		if of := domain.SettingAggregate(kind, name); err == nil {
 			if _, read := versions[of]; !read {
-				versions[of], err = versionOf(ctx, a, kind, name)
+				versions[of], err = Version(ctx, a, kind, name)
 			}
 			return versions[of]
 		}
@@ -132,8 +132,8 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 	return s, err
 }
 
-// versionOf returns the version of a setting, 0 = nothing was ever set.
-func versionOf(ctx context.Context, a *app.App, kind domain.SettingKind, name string) (int64, error) {
+// Version returns the version of a setting, 0 = nothing was ever set.
+func Version(ctx context.Context, a *app.App, kind domain.SettingKind, name string) (int64, error) {
 	handler, err := a.Open.Handler(ctx)
 	if err != nil {
 		return 0, err

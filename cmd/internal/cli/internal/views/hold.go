@@ -1,6 +1,9 @@
 package views
 
 import (
+	"io"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -20,4 +23,11 @@ func HoldCells(h *domain.Hold) render.Row {
 		return render.Row{"", "", ""}
 	}
 	return render.Row{render.Time(h.When), export.Line(h.By), export.Line(h.Why)}
+}
+
+// Collections writes collections as a table.
+func Collections(w io.Writer, all []app.Collection) {
+	render.Rows(w, "no collections", render.Row{"collection", "status", "batches held", "jobs held", "since", "by", "why"}, all, func(c app.Collection) render.Row {
+		return append(render.Row{c.Name, HoldStatus(c.Hold, "on hold"), render.Or(c.Batches, "?"), render.Or(c.Jobs, "?")}, HoldCells(c.Hold)...)
+	})
 }

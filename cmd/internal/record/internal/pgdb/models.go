@@ -719,6 +719,8 @@ type RecordUser struct {
 	ChangedAt time.Time `json:"changed_at"`
 	// Since when it may not sign in; null = it may.
 	DisabledAt *time.Time `json:"disabled_at"`
+	// Raised by every change of the user, its rights or its password; the first is 1.
+	Version int64 `json:"version"`
 }
 
 // One row per user with a password, which is not in it.

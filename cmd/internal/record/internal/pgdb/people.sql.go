@@ -401,7 +401,7 @@ func (q *Queries) LockKey(ctx context.Context, prefix string) (RecordApiKey, err
 }
 
 const lockUser = `-- name: LockUser :one
-select name, display_name, mail, created_at, changed_at, disabled_at from record.user where name = $1 for update
+select name, display_name, mail, created_at, changed_at, disabled_at, version from record.user where name = $1 for update
 `
 
 func (q *Queries) LockUser(ctx context.Context, name string) (RecordUser, error) {
@@ -414,6 +414,7 @@ func (q *Queries) LockUser(ctx context.Context, name string) (RecordUser, error)
 		&i.CreatedAt,
 		&i.ChangedAt,
 		&i.DisabledAt,
+		&i.Version,
 	)
 	return i, err
 }
@@ -512,6 +513,21 @@ func (q *Queries) PutSecret(ctx context.Context, arg PutSecretParams) error {
 	return err
 }
 
+const raiseUser = `-- name: RaiseUser :exec
+update record.user set changed_at = $1, version = version + 1 where name = $2
+`
+
+type RaiseUserParams struct {
+	Now  time.Time `json:"now"`
+	Name string    `json:"name"`
+}
+
+// Of what belongs to a user and is in another table.
+func (q *Queries) RaiseUser(ctx context.Context, arg RaiseUserParams) error {
+	_, err := q.db.Exec(ctx, raiseUser, arg.Now, arg.Name)
+	return err
+}
+
 const rehashSecret = `-- name: RehashSecret :exec
 update record.user_secret set salt = $1, hash = $2, memory_kib = $3, passes = $4, lanes = $5
 where user_name = $6 and hash = $7
@@ -607,7 +623,7 @@ func (q *Queries) SaveAttempts(ctx context.Context, arg SaveAttemptsParams) erro
 }
 
 const saveUser = `-- name: SaveUser :exec
-update record.user set display_name = $1, mail = $2, disabled_at = $3, changed_at = $4 where name = $5
+update record.user set display_name = $1, mail = $2, disabled_at = $3, changed_at = $4, version = version + 1 where name = $5
 `
 
 type SaveUserParams struct {
@@ -666,7 +682,7 @@ func (q *Queries) Session(ctx context.Context, sha256 []byte) (RecordSession, er
 }
 
 const users = `-- name: Users :many
-select u.name, u.display_name, u.mail, u.created_at, u.changed_at, u.disabled_at, exists (select from record.user_secret s where s.user_name = u.name) as has_password from record.user u
+select u.name, u.display_name, u.mail, u.created_at, u.changed_at, u.disabled_at, u.version, exists (select from record.user_secret s where s.user_name = u.name) as has_password from record.user u
 where u.name > $1 and (u.name = any($2::text[]) or cardinality($2::text[]) = 0)
 order by u.name limit $3
 `
@@ -684,6 +700,7 @@ type UsersRow struct {
 	CreatedAt   time.Time  `json:"created_at"`
 	ChangedAt   time.Time  `json:"changed_at"`
 	DisabledAt  *time.Time `json:"disabled_at"`
+	Version     int64      `json:"version"`
 	HasPassword bool       `json:"has_password"`
 }
 
@@ -704,6 +721,7 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 			&i.CreatedAt,
 			&i.ChangedAt,
 			&i.DisabledAt,
+			&i.Version,
 			&i.HasPassword,
 		); err != nil {
 			return nil, err
