@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/codec"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/internal/testkit/binarymode"
+	"github.com/accession-ingest/accession/internal/testkit/cputime"
 	"github.com/accession-ingest/accession/projections"
 )
 
@@ -90,21 +92,21 @@ func (m *envelopeBench) report(name string, value float64) {
 func (m *envelopeBench) code(b *testing.B, data [][]byte) {
 	b.Helper()
 	messages := make([]codec.Message, len(m.w.events))
-	before := used(b, m.w.db)
+	before := cputime.Now(b, os.Getpid(), m.w.db)
 	for i, r := range m.w.events {
 		var err error
 		if messages[i], err = m.encode(r, data[i], "bench"); err != nil {
 			b.Fatal(err)
 		}
 	}
-	m.report("encode-cpu-us", per(used(b, m.w.db).since(before).ours, enveloped))
-	before = used(b, m.w.db)
+	m.report("encode-cpu-us", cputime.Per(cputime.Now(b, os.Getpid(), m.w.db).Since(before).Ours, enveloped))
+	before = cputime.Now(b, os.Getpid(), m.w.db)
 	for _, msg := range messages {
 		if _, err := codec.Decode(msg); err != nil {
 			b.Fatal(err)
 		}
 	}
-	m.report("decode-cpu-us", per(used(b, m.w.db).since(before).ours, enveloped))
+	m.report("decode-cpu-us", cputime.Per(cputime.Now(b, os.Getpid(), m.w.db).Since(before).Ours, enveloped))
 }
 
 // append sends the events as the log does, in atomic batches with the expected sequence
@@ -115,7 +117,7 @@ func (m *envelopeBench) append(b *testing.B, data [][]byte) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	before, began := used(b, m.w.db), time.Now()
+	before, began := cputime.Now(b, os.Getpid(), m.w.db), time.Now()
 	last, seq := map[domain.Aggregate]uint64{}, uint64(0)
 	for first := 0; first < len(m.w.events); first += jslog.MaxBatch {
 		p, err := jetstreamext.NewBatchPublisher(js, jetstreamext.BatchFlowControl{AckFirst: false})
@@ -144,9 +146,9 @@ func (m *envelopeBench) append(b *testing.B, data [][]byte) {
 		}
 	}
 	m.report("append/s", m.w.perSecond(time.Since(began)))
-	cost := used(b, m.w.db).since(before)
-	m.report("append-cpu-us", per(cost.ours, enveloped))
-	m.report("append-nats-us", per(cost.nats, enveloped))
+	cost := cputime.Now(b, os.Getpid(), m.w.db).Since(before)
+	m.report("append-cpu-us", cputime.Per(cost.Ours, enveloped))
+	m.report("append-nats-us", cputime.Per(cost.NATS, enveloped))
 	m.w.stream.Last = enveloped
 	s, err := js.Stream(b.Context(), m.w.stream.Name)
 	if err != nil || s.CachedInfo().State.LastSeq != enveloped {
@@ -158,11 +160,11 @@ func (m *envelopeBench) append(b *testing.B, data [][]byte) {
 // read reads the log as projections and rebuilds do.
 func (m *envelopeBench) read(b *testing.B) {
 	b.Helper()
-	before := used(b, m.w.db)
+	before := cputime.Now(b, os.Getpid(), m.w.db)
 	m.report("read/s", m.w.perSecond(m.w.readDecoded(b)))
-	cost := used(b, m.w.db).since(before)
-	m.report("read-cpu-us", per(cost.ours, enveloped))
-	m.report("read-nats-us", per(cost.nats, enveloped))
+	cost := cputime.Now(b, os.Getpid(), m.w.db).Since(before)
+	m.report("read-cpu-us", cputime.Per(cost.Ours, enveloped))
+	m.report("read-nats-us", cputime.Per(cost.NATS, enveloped))
 }
 
 // rebuild fills the tables and rebuilds them.
@@ -176,10 +178,10 @@ func (m *envelopeBench) rebuild(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	before := used(b, m.w.db)
+	before := cputime.Now(b, os.Getpid(), m.w.db)
 	replayed, rebuilt := m.w.rebuild(b)
-	cost := used(b, m.w.db).since(before)
+	cost := cputime.Now(b, os.Getpid(), m.w.db).Since(before)
 	m.report("replay/s", replayed)
 	m.report("rebuild/s", rebuilt)
-	m.report("rebuild-cpu-us", per(cost.ours, enveloped))
+	m.report("rebuild-cpu-us", cputime.Per(cost.Ours, enveloped))
 }

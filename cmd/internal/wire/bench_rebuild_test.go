@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/jslog"
+	"github.com/accession-ingest/accession/internal/testkit/cputime"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/rebuild"
@@ -38,9 +39,9 @@ func BenchmarkTables(b *testing.B) {
 		live := w.live(b)
 		read, decoded := w.perSecond(w.readRaw(b)), w.perSecond(w.readDecoded(b))
 		bare, indexed := w.copied(b)
-		before := used(b, w.db)
+		before := cputime.Now(b, os.Getpid(), w.db)
 		replayed, rebuilt := w.rebuild(b)
-		cost := used(b, w.db).since(before)
+		cost := cputime.Now(b, os.Getpid(), w.db).Since(before)
 		for _, m := range []struct {
 			name string
 			n    float64
@@ -49,7 +50,7 @@ func BenchmarkTables(b *testing.B) {
 			{"live/s", live}, {"live-lag-p50-s", w.lagAt(0.5)}, {"live-lag-max-s", w.lagAt(1)},
 			{"live/read", live / read}, {"live/copied", live / bare}, {"live/copied-indexed", live / indexed},
 			{"replayed/s", replayed}, {"rebuilt/s", rebuilt},
-			{"rebuild-cpu-us/event", per(cost.ours, tabled)}, {"rebuild-postgres-us/event", per(cost.postgres, tabled)},
+			{"rebuild-cpu-us/event", cputime.Per(cost.Ours, tabled)}, {"rebuild-postgres-us/event", cputime.Per(cost.Postgres, tabled)},
 			{"rebuilt/read", rebuilt / read}, {"rebuilt/copied", rebuilt / bare}, {"rebuilt/copied-indexed", rebuilt / indexed},
 			{"ns/op", 0},
 		} {

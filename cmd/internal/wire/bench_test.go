@@ -20,6 +20,7 @@ import (
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/relay"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/internal/testkit/cputime"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/projtest"
 )
@@ -44,21 +45,21 @@ func BenchmarkWholeWay(b *testing.B) {
 				w.walk(b, workers, jobs)
 				w.fill(b, jobs)
 				w.projected(b)
-				before := used(b, w.db)
+				before := cputime.Now(b, os.Getpid(), w.db)
 				b.ResetTimer()
 				w.walk(b, workers, jobs)
 				committed := b.Elapsed()
 				w.projected(b)
-				cost := used(b, w.db).since(before)
+				cost := cputime.Now(b, os.Getpid(), w.db).Since(before)
 				n := float64(jobs * len(life))
 				b.ReportMetric(n/b.Elapsed().Seconds(), "transitions/s")
 				b.ReportMetric(n/committed.Seconds(), "committed/s")
 				b.ReportMetric(w.worst.Seconds(), "worst-lag-s")
 				b.ReportMetric(float64(w.behind), "worst-lag-events")
-				b.ReportMetric(per(cost.ours, int(n)), "ours-us")
-				b.ReportMetric(per(cost.zookeeper, int(n)), "zookeeper-us")
-				b.ReportMetric(per(cost.nats, int(n)), "nats-us")
-				b.ReportMetric(per(cost.postgres, int(n)), "postgres-us")
+				b.ReportMetric(cputime.Per(cost.Ours, int(n)), "ours-us")
+				b.ReportMetric(cputime.Per(cost.ZooKeeper, int(n)), "zookeeper-us")
+				b.ReportMetric(cputime.Per(cost.NATS, int(n)), "nats-us")
+				b.ReportMetric(cputime.Per(cost.Postgres, int(n)), "postgres-us")
 				b.ReportMetric(0, "ns/op")
 			})
 		}

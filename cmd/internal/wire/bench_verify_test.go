@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/internal/testkit/cputime"
 )
 
 // BenchmarkVerify measures a whole verify of log, tree and tables beside the reading of
@@ -19,22 +20,22 @@ func BenchmarkVerify(b *testing.B) {
 		w.live(b)
 		s := w.tree(b)
 		read := w.perSecond(w.readDecoded(b))
-		began, before := time.Now(), used(b, w.db)
+		began, before := time.Now(), cputime.Now(b, os.Getpid(), w.db)
 		r, err := consistency.Verify(b.Context(), consistency.Config{
 			Live: consistency.Live{Inspector: s, RingInspector: s, QueryInspector: s, EntryInspector: s, Layout: s, State: s, IDs: s}, Log: w.log, DB: w.db})
 		if err != nil {
 			b.Fatal(err)
 		}
-		verified, cost := w.perSecond(time.Since(began)), used(b, w.db).since(before)
+		verified, cost := w.perSecond(time.Since(began)), cputime.Now(b, os.Getpid(), w.db).Since(before)
 		for _, f := range r.Findings[:min(len(r.Findings), 5)] {
 			b.Errorf("%s", f)
 		}
 		b.ReportMetric(read, "read/s")
 		b.ReportMetric(verified, "verified/s")
 		b.ReportMetric(verified/read, "verified/read")
-		b.ReportMetric(per(cost.ours, tabled), "ours-us/event")
-		b.ReportMetric(per(cost.zookeeper, tabled), "zookeeper-us/event")
-		b.ReportMetric(per(cost.postgres, tabled), "postgres-us/event")
+		b.ReportMetric(cputime.Per(cost.Ours, tabled), "ours-us/event")
+		b.ReportMetric(cputime.Per(cost.ZooKeeper, tabled), "zookeeper-us/event")
+		b.ReportMetric(cputime.Per(cost.Postgres, tabled), "postgres-us/event")
 		b.ReportMetric(0, "ns/op")
 	}
 }

@@ -1,4 +1,6 @@
-package wire
+// Package cputime tells how much processor time the servers of a test and a process have
+// used, from /proc: unlike a rate, it does not depend on what else the machine does.
+package cputime
 
 import (
 	"bytes"
@@ -8,34 +10,34 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// cpu is the processor time that this process and the servers have used. Unlike a
-// rate it does not depend on what else the machine does.
-type cpu struct{ ours, zookeeper, nats, postgres time.Duration }
+// Used is the processor time that a process and the servers have used.
+type Used struct{ Ours, ZooKeeper, NATS, Postgres time.Duration }
 
-func (c cpu) since(before cpu) cpu {
-	return cpu{c.ours - before.ours, c.zookeeper - before.zookeeper, c.nats - before.nats, c.postgres - before.postgres}
+// Since returns what was used since before.
+func (u Used) Since(before Used) Used {
+	return Used{u.Ours - before.Ours, u.ZooKeeper - before.ZooKeeper, u.NATS - before.NATS, u.Postgres - before.Postgres}
 }
 
-// per returns microseconds for each of n.
-func per(d time.Duration, n int) float64 { return float64(d.Microseconds()) / float64(n) }
+// Per returns microseconds for each of n.
+func Per(d time.Duration, n int) float64 { return float64(d.Microseconds()) / float64(n) }
 
-// used looks now. The servers must be on this machine.
-func used(b *testing.B, db *pgxpool.Pool) (c cpu) {
+// Now returns what the process and the servers of the test have used until now. The servers
+// must be on this machine.
+func Now(b testing.TB, pid int, db *pgxpool.Pool) (u Used) {
 	b.Helper()
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
+	f := stat(pid)
+	if f == nil {
+		b.Fatalf("there is no process %d", pid)
 	}
-	c.ours = time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	c.zookeeper = listener(b, os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
-	c.nats = listener(b, os.Getenv("ACCESSION_TEST_NATS"))
+	u.Ours = ticks(f[11] + f[12])
+	u.ZooKeeper = listener(b, os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
+	u.NATS = listener(b, os.Getenv("ACCESSION_TEST_NATS"))
 	var child int
 	if err := db.QueryRow(context.Background(), "select pid from pg_stat_activity where backend_type = 'checkpointer'").Scan(&child); err != nil {
 		b.Fatal(err)
@@ -54,16 +56,16 @@ func used(b *testing.B, db *pgxpool.Pool) (c cpu) {
 		switch {
 		case f == nil: // it has ended
 		case pid == postmaster[1]:
-			c.postgres += ticks(f[11] + f[12] + f[13] + f[14]) // with those that have ended
+			u.Postgres += ticks(f[11] + f[12] + f[13] + f[14]) // with those that have ended
 		case f[1] == postmaster[1]:
-			c.postgres += ticks(f[11] + f[12])
+			u.Postgres += ticks(f[11] + f[12])
 		}
 	}
-	return c
+	return u
 }
 
 // listener returns what the process has used that listens at the address.
-func listener(b *testing.B, address string) time.Duration {
+func listener(b testing.TB, address string) time.Duration {
 	b.Helper()
 	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
 	if err != nil {
