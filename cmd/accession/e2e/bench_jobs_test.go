@@ -60,7 +60,7 @@ type manyJobs struct {
 func newManyJobs(b *testing.B, rows, files, bytes int) *manyJobs {
 	b.Helper()
 	m := &manyJobs{b: b, rows: rows, files: files, bytes: bytes}
-	m.installation = newForProcesses(b, "attempts: 3", "zookeeper_session_timeout=10s", "log_format=text", "postgres_conns=16", "queue_limit=100000",
+	m.installation = newForProcesses(b, "attempts: 3", "zookeeper_session_timeout=10s", "postgres_conns=16", "queue_limit=100000",
 		"queue_concurrency=metadata=20", "zookeeper_heap=6 GiB",
 		"workers=job-pending=4,job-estimating=16,job-downloading=16,job-processing=16,job-recording=8,job-notify=4,janitor=8")
 	content := make([]byte, bytes)

@@ -197,5 +197,7 @@ func TestPollsOfADirectory(t *testing.T) {
 	if out := p.says(0, []string{"file", "ls", "--dataset", "nights", "--group", "20261120"}, "20261120_a.fits"); strings.Contains(out, "c.fits") {
 		t.Errorf("files of another group: %s", out)
 	}
+	p.says(20, []string{"verify"}, "listing_missing", "20261121_b.fits") // which no listing has any more
+	p.says(0, []string{"verify", "--repair", "--yes"}, "1 repaired")
 	p.says(0, []string{"verify"})
 }

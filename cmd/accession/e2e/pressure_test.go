@@ -76,7 +76,7 @@ func natsAway(t *testing.T, leaves func(*natsServer) func()) {
 	const jobs, full, stop = 30, 8, 25 // the jobs of one deposit come past the last limit
 	log := newNATS(t)
 	in := newForProcesses(t, "attempts: 20, timeout: 60s", "nats="+log.url(), "outbox_warn=4", fmt.Sprintf("outbox_full=%d", full), fmt.Sprintf("outbox_stop=%d", stop),
-		"group_commit=false", "zookeeper_session_timeout=4s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0", "ops_pprof=true")
+		"group_commit=false", "zookeeper_session_timeout=4s", "open_timeout=5s", "outbox_grace=500ms", "listen_ops=127.0.0.1:0", "ops_pprof=true")
 	f := newFiles(t, jobs, -1)
 	s := in.serve()
 	s.until(200, "ok")
