@@ -111,6 +111,10 @@ func comparePaths(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
+// UnnamedRow is what is wrong with a row of an update that does not name its object.
+const UnnamedRow = "an update must name its object: give its identifier in the column " + string(PrimaryIdentifier) +
+	", or the depositor's own name in the column " + string(LocalIdentifier)
+
 // CheckNamed checks that a deposit of a submission type names its object where it must,
 // and nowhere else: fault and remedy are empty when it does.
 func CheckNamed(submissionType string, many, named, update bool) (fault, remedy string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/ownstep"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
@@ -184,7 +185,7 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 		v.Created, v.Base, stands = had.Created, had.Base, &had
 	case store.CodeOf(err) != store.CodeNotFound:
 		return o, err
-	case j.Configuration.SubmissionMode == modeUpdate:
+	case j.Configuration.SubmissionMode == payload.ModeUpdate:
 		if v.Base, err = s.cfg.Records.CurrentVersion(ctx, v.Object, v.Number); err != nil {
 			return o, err
 		}
@@ -232,6 +233,3 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	return domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
 		ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}, err
 }
-
-// modeUpdate is the submission mode in which a version starts from the one before.
-const modeUpdate = "update"

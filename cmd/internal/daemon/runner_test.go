@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -241,7 +242,7 @@ func TestUnknownErrorUsesNothingUp(t *testing.T) {
 			t.Parallel()
 			w := newFixture(t)
 			w.web.serve("/a.txt", "a")
-			id := w.jobIn(in, domain.TypeFile, "/a.txt", func(s *domain.Submission) { s.SubmissionMode = modeUpdate })
+			id := w.jobIn(in, domain.TypeFile, "/a.txt", func(s *domain.Submission) { s.SubmissionMode, s.LocalIDs = payload.ModeUpdate, []string{"tide-1"} })
 			by := "job-" + string(in)
 			tries := 3 * maxTries
 			w.refuse(op, tries, errors.New("odd"))

@@ -33,6 +33,14 @@ var world = []Mutant{{
 	At: "cmd/internal/record (*Records).UseIdentifier", Do: []Op{Never("kept", "Collection")},
 	Package: daemon, Test: "TestForeignIdentifiers",
 }, {
+	Name: "rows of an update that name no object", Why: "each becomes a new object, and what was to be updated stays as it was", Was: true,
+	At: "cmd/internal/daemon/payload FillJob", Do: []Op{Never("ModeUpdate")},
+	Package: "cmd/internal/daemon/payload", Test: "TestRowsOfUpdates",
+}, {
+	Name: "containers of an update that name no object", Why: "each becomes a new object, and what was to be updated stays as it was", Was: true,
+	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Never("ModeUpdate")},
+	Package: "cmd/internal/daemon/naming", Test: "TestUpdateNamesItsObject",
+}, {
 	Name: "the authority of a profile over new identifiers", Why: "a deposit makes an object under a name of another authority", Was: true,
 	At: "cmd/internal/daemon/naming (*Task).given", Do: []Op{Call("Owns", "true")},
 	Package: daemon, Test: "TestForeignIdentifiers",
@@ -337,7 +345,7 @@ var bugs = []Mutant{{
 	Package: "domain", Test: "TestJobPairs",
 }, {
 	Name: "the version that an update starts from", Why: "an update drops the files that it does not name",
-	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Never("modeUpdate")},
+	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Never("ModeUpdate")},
 	Package: daemon, Test: "TestAddAndUpdate",
 }, {
 	Name: "the version that an interrupted update started from", Why: "a step that starts over stores other files than its first try",

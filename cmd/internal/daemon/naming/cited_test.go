@@ -8,7 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/mint/service"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/container"
 )
@@ -53,5 +55,18 @@ func TestCited(t *testing.T) {
 		if after := cmp.Diff(domain.Job{}, c.deposit); after != before {
 			t.Errorf("%s: the deposit was changed: %s", name, after)
 		}
+	}
+}
+
+// TestUpdateNamesItsObject: an update that names no object, nor does the citation in its
+// container, gets no identifier.
+func TestUpdateNamesItsObject(t *testing.T) {
+	t.Parallel()
+	unnamed := naming.Task{Profile: newBench(t, service.EZID).Profile, Job: domain.Job{ID: "jid0000000042"}, Citation: &container.ERC{What: "Tides"}}
+	unnamed.Job.Configuration.SubmissionMode = payload.ModeUpdate
+	var why *reason.Problem
+	if err := unnamed.Identify(t.Context()); !errors.As(err, &why) || why.Code != reason.CodeIdentifierMissing || why.Class != domain.ClassContent ||
+		!strings.HasSuffix(why.Message, "or in mrt-erc.txt in the container") {
+		t.Errorf("%v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/mint"
@@ -16,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/container"
+	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
@@ -81,6 +83,9 @@ func (t *Task) Identify(ctx context.Context) (err error) {
 	own, err := minter.Derive(string(t.Job.ID))
 	if err != nil {
 		return err
+	}
+	if ids.Primary == "" && len(ids.LocalID) == 0 && t.Job.Configuration.SubmissionMode == payload.ModeUpdate {
+		return reason.Content(reason.CodeIdentifierMissing, "%s, or in %s in the container", manifest.UnnamedRow, container.Citation)
 	}
 	if ids.Primary != "" {
 		given, err := t.given(ctx, minter, own)

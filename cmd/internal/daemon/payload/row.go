@@ -9,7 +9,11 @@ import (
 	"github.com/accession-ingest/accession/domain/manifest"
 )
 
-// FillJob sets the fields of a command from the row of a batch manifest.
+// ModeUpdate is the submission mode in which a version starts from the one before.
+const ModeUpdate = "update"
+
+// FillJob sets the fields of a command from the row of a batch manifest. A row of an update
+// names its object; a container may do it in its citation.
 func FillJob(cmd *domain.CreateJob, r manifest.Row) {
 	c := &cmd.Configuration
 	c.PayloadURL, c.FileName, c.Size = r.FileURL, r.FileName, max(r.Size, 0)
@@ -20,8 +24,12 @@ func FillJob(cmd *domain.CreateJob, r manifest.Row) {
 	}
 	m := &cmd.Metadata
 	m.ErcWho, m.ErcWhat, m.ErcWhen = cmp.Or(r.Creator, m.ErcWho), cmp.Or(r.Title, m.ErcWhat), cmp.Or(r.Date, m.ErcWhen)
-	if r.Fault != nil {
-		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: reason.Bounded(r.Fault.Error())}
+	fault, named := r.Fault, r.PrimaryIdentifier != "" || r.LocalIdentifiers != nil
+	if fault == nil && !named && c.SubmissionMode == ModeUpdate && c.PayloadType != domain.TypeContainer {
+		fault = &manifest.Error{Line: r.Line, Message: manifest.UnnamedRow}
+	}
+	if fault != nil {
+		c.RowFault = &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: reason.Bounded(fault.Error())}
 	}
 }
 

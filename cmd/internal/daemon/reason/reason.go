@@ -24,6 +24,7 @@ const (
 	CodeUploadMissing      domain.Code = "upload_missing"          // the payload is no longer in the object store
 	CodeFilesMissing       domain.Code = "working_files_missing"   // what was downloaded is gone
 	CodeIdentifierMismatch domain.Code = "identifier_mismatch"     // identifiers lead to different objects
+	CodeIdentifierMissing  domain.Code = "identifier_missing"      // an update that names no object
 	CodeIdentifierReserved domain.Code = "identifier_reserved"     // a name that only jobs are given
 	CodeStorage            domain.Code = "storage_error"           // the object store failed, or holds something else
 	CodeProfileBroken      domain.Code = "profile_store_not_found" // a profile names a directory or store that cannot be opened
