@@ -96,9 +96,13 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 setup-test:
 	@deploy/setup/install.sh test
 	@deploy/setup/webservers.sh bin/web
+	@deploy/setup/browser.sh bin/browser
 
-unit: ## tests that need no servers
-	@$(GOTEST) $$(go list ./... | grep -vE '$(NEED_SERVERS)')
+# Tests that need a browser, and no servers.
+BROWSER := InABrowser$$
+
+unit: ## tests that need no servers, and no browser
+	@$(GOTEST) -skip '$(BROWSER)' $$(go list ./... | grep -vE '$(NEED_SERVERS)')
 
 lint: $(GOLANGCI) $(DEADCODE) ## golangci-lint, as .golangci.yaml says; no function that only tests call
 	@$(GOLANGCI) run ./...

@@ -84,7 +84,7 @@ type fact struct {
 // facts returns those that have a value.
 func facts(pairs ...any) (all []fact) {
 	for i := 0; i < len(pairs); i += 2 {
-		if c := cellOf(pairs[i+1]); c.Text != "" || c.Kind != "" && c.Kind != "state" {
+		if c := whole(pairs[i+1]); c.Text != "" || c.Kind != "" && c.Kind != "state" {
 			all = append(all, fact{pairs[i].(string), c})
 		}
 	}
@@ -103,8 +103,8 @@ func (*Console) batch(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := batchPage{BatchView: b, Title: shown(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
-		Jobs: jobsOfBatch.table(b.Jobs), Why: cellOf(reasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
+	d := batchPage{BatchView: b, Title: short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
+		Jobs: jobsOfBatch.table(b.Jobs), Why: whole(reasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
 	if b.Projected {
 		r, err := get[batchReport](v, "batch.report", at, id)
 		if err != nil {

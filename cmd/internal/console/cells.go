@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ type cell struct {
 	To     string
 	More   string // of a reason: its code and class
 	Number bool   // it stands at the right
+	Long   bool   // it has a word that is broken where the table is narrow
 	Time   time.Time
 	Bar    bar
 
@@ -106,6 +108,29 @@ func cellOf(v any) cell {
 		return cellOfPointer(v)
 	}
 	panic(fmt.Sprintf("a page shows no %T", v)) // a fault of the page, which a test finds
+}
+
+// longWord is from how many bytes on a word is broken.
+const longWord = 30
+
+// broken returns a cell with a mark if it has a long word.
+func broken(c cell) cell {
+	c.Long = slices.ContainsFunc(strings.Fields(c.Text), func(word string) bool { return len(word) > longWord })
+	return c
+}
+
+// whole returns a value with all of its text, as the page of the thing shows it.
+func whole(v any) cell {
+	c := cellOf(v)
+	switch v := v.(type) {
+	case string:
+		c.Text = shown(v)
+	case link:
+		c.Text = shown(v.text)
+	case reason:
+		c.Text = shown(v.message)
+	}
+	return c
 }
 
 func cellOfPointer[T any](v *T) cell {

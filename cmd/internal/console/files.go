@@ -75,8 +75,8 @@ func (*Console) file(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := filePage{FileView: f, Title: shown(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
-		Why: cellOf(reasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage))}
+	d := filePage{FileView: f, Title: short(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
+		Why: whole(reasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage))}
 	for _, e := range f.Entries {
 		d.Entries = append(d.Entries, fact{e.ID, cellOf(state(e.Status))})
 	}

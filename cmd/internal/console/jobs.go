@@ -96,10 +96,10 @@ func (*Console) job(v *visit) (page, error) {
 	if j.At != nil {
 		now = j.At.Stored
 	}
-	d := jobPage{JobView: j, Title: shown(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, now), States: stateColumns.table(j.Transitions),
+	d := jobPage{JobView: j, Title: short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, now), States: stateColumns.table(j.Transitions),
 		Files: filesOfJob.table(j.FirstFiles), FilesBar: sumOf("files", counted{"processed", j.FileCounts.FilesProcessed}, counted{"in_progress", j.FileCounts.FilesInProgress},
 			counted{"skipped", j.FileCounts.FilesSkipped}, counted{"given_up", j.FileCounts.FilesGivenUp}, counted{"deleted", j.FileCounts.FilesDeleted}),
-		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: cellOf(reasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage))}
+		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: whole(reasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage))}
 	if j.FileCounts.FilesListed > int64(len(j.FirstFiles)) {
 		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
 	}

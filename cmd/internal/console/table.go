@@ -98,7 +98,7 @@ func (c columns[T]) table(items []T) table {
 	for _, item := range items {
 		row := make([]cell, len(c.list))
 		for i, col := range c.list {
-			row[i] = cellOf(col.value(item))
+			row[i] = broken(cellOf(col.value(item)))
 			t.Heads[i].Number = t.Heads[i].Number || row[i].Number
 		}
 		t.Rows = append(t.Rows, row)
