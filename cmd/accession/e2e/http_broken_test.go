@@ -55,7 +55,7 @@ func newBreaker(random *rand.Rand, good func(*rand.Rand) brokenRequest) *breaker
 	b := &breaker{random: random, api: api.OpenAPI(), good: good, methods: map[string][]string{}}
 	for path, item := range b.api.Paths {
 		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch, "DELETE": item.Delete} {
-			if op == nil {
+			if op == nil || slices.Contains([]string{"form", "resumable"}, op.Tags[0]) { // broken forms and pieces have tests of their own
 				continue
 			}
 			b.methods[path] = append(b.methods[path], method)

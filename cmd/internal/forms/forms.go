@@ -27,7 +27,9 @@ type Form struct {
 	Who     string // may send it
 	Write   bool   // it deposits something
 
-	answer func(*Exchange) error
+	answer  func(*Exchange) error
+	fields  []Field
+	replies []Reply
 }
 
 // Answer answers a request. Of a request that is refused nothing was sent yet, and the
@@ -38,14 +40,14 @@ func (f *Form) Answer(e *Exchange) error { return f.answer(e) }
 func Table() []*Form {
 	const deposits = "Needs the role depositor or admin in the collection."
 	return []*Form{
-		{"form.deposit", http.MethodPost, "/servlet/deposit", "Deposit a metadata file, or ask about a list of identifiers, as Crossref's clients do", deposits + " A list every user may send: only what the user may see is found.", true, queued},
-		{"form.deposit-synchronous", http.MethodPost, "/v2/deposits", "Deposit a metadata file and wait for its diagnostic", deposits, true, atOnce},
-		{"form.status", http.MethodGet, "/servlet/submissionDownload", "Show what became of what a form has sent, or send its file again", "Every user may: of the own deposits.", false, status},
-		{"form.status-posted", http.MethodPost, "/servlet/submissionDownload", "The same, with the names in a form, as clients send it that keep passwords out of URLs", "Every user may: of the own deposits.", false, status},
-		{"form.object-ingest", http.MethodPost, "/object/ingest", "Deposit a file, a container or a manifest, as clients of Merritt do", deposits, true, ingests},
-		{"form.object-update", http.MethodPost, "/object/update", "Deposit new versions of objects, as clients of Merritt do", deposits, true, updates},
-		{"form.poster-submit", http.MethodPost, "/poster/submit", "Deposit as clients of Merritt's ingest service do", deposits, true, ingests},
-		{"form.poster-update", http.MethodPost, "/poster/update", "Deposit new versions as clients of Merritt's ingest service do", deposits, true, updates},
+		{"form.deposit", http.MethodPost, "/servlet/deposit", "Deposit a metadata file, or ask about a list of identifiers, as Crossref's clients do", deposits + " A list every user may send: only what the user may see is found.", true, queued, depositFields, received200},
+		{"form.deposit-synchronous", http.MethodPost, "/v2/deposits", "Deposit a metadata file and wait for its diagnostic", deposits, true, atOnce, depositFields, diagnostic200},
+		{"form.status", http.MethodGet, "/servlet/submissionDownload", "Show what became of what a form has sent, or send its file again", "Every user may: of the own deposits.", false, status, statusAsked, status200},
+		{"form.status-posted", http.MethodPost, "/servlet/submissionDownload", "The same, with the names in a form, as clients send it that keep passwords out of URLs", "Every user may: of the own deposits.", false, status, statusAsked, status200},
+		{"form.object-ingest", http.MethodPost, "/object/ingest", "Deposit a file, a container or a manifest, as clients of Merritt do", deposits, true, ingests, merrittSent, merritt200},
+		{"form.object-update", http.MethodPost, "/object/update", "Deposit new versions of objects, as clients of Merritt do", deposits, true, updates, merrittSent, merritt200},
+		{"form.poster-submit", http.MethodPost, "/poster/submit", "Deposit as clients of Merritt's ingest service do", deposits, true, ingests, merrittSent, merritt200},
+		{"form.poster-update", http.MethodPost, "/poster/update", "Deposit new versions as clients of Merritt's ingest service do", deposits, true, updates, merrittSent, merritt200},
 	}
 }
 

@@ -5,10 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/forms"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi/internal/tus"
@@ -54,6 +58,68 @@ func TestDescription(t *testing.T) {
 		}
 		if right(op) == "" || strings.Contains(right(op), "%!") {
 			t.Errorf("%s: %q", op.Name, right(op))
+		}
+	}
+}
+
+// recording is a mux that knows what it serves.
+type recording struct {
+	*http.ServeMux
+	patterns []string
+}
+
+// HandleFunc implements routes.
+func (r *recording) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	r.Handle(pattern, http.HandlerFunc(h))
+}
+
+// Handle implements routes.
+func (r *recording) Handle(pattern string, h http.Handler) {
+	r.patterns = append(r.patterns, pattern)
+	r.ServeMux.Handle(pattern, h)
+}
+
+// undescribed are the routes that the description does not have, with the reason.
+var undescribed = map[string]string{
+	"GET " + docsPath: "it is the description, for people", "GET /v1/openapi.json": "it is the description", "GET /v1/openapi-3.0.json": "it is the description",
+	"GET /v1/openapi.yaml": "it is the description", "GET /v1/openapi-3.0.yaml": "it is the description", "GET /v1/schemas/{schema}": "it is a part of the description",
+	inputsRoute: "its addresses are given with work, and are not made by clients",
+}
+
+// TestEveryRouteIsDescribed: every route that is served is in the description, and every one in
+// it is served.
+func TestEveryRouteIsDescribed(t *testing.T) {
+	t.Parallel()
+	mux := &recording{ServeMux: http.NewServeMux()}
+	api := (&Server{Version: "1", Log: slog.New(slog.DiscardHandler)}).route(mux)
+	in := map[string]bool{}
+	for path, item := range api.OpenAPI().Paths {
+		for method, o := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PUT": item.Put, "PATCH": item.Patch, "DELETE": item.Delete, "HEAD": item.Head, "OPTIONS": item.Options} {
+			if o == nil {
+				continue
+			}
+			in[method+" "+path] = true
+			if answers := slices.Sorted(maps.Keys(o.Responses)); len(answers) == 0 || answers[0][0] != '2' || o.Responses["401"] == nil {
+				t.Errorf("%s %s answers with %v", method, path, answers)
+			}
+		}
+	}
+	served := map[string]bool{}
+	for _, pattern := range mux.patterns {
+		served[pattern] = true
+		route := strings.TrimSuffix(pattern, "/{$}")
+		if why := undescribed[pattern]; in[route] == (why != "") {
+			t.Errorf("%s is described %t, the reason why not is %q", pattern, in[route], why)
+		}
+	}
+	for route := range in {
+		if !served[route] {
+			t.Errorf("%s is described and not served", route)
+		}
+	}
+	for route := range undescribed {
+		if !served[route] {
+			t.Errorf("%s is not served", route)
 		}
 	}
 }

@@ -72,10 +72,14 @@ func pageOf(doc *huma.OpenAPI, operations []*operation.Operation) *page {
 		p.add(r)
 	}
 	for _, f := range forms.Table() {
-		p.add(pageRequest{Name: f.Name, Method: f.Method, Path: f.Path, Summary: f.Summary, Who: f.Who})
+		r := pageRequest{Name: f.Name, Method: f.Method, Path: f.Path, Summary: f.Summary, Who: f.Who}
+		r.describe(doc, described(doc.Paths[f.Path], f.Method))
+		p.add(r)
 	}
 	for _, t := range tus.Table() {
-		p.add(pageRequest{Name: t.Name, Method: t.Method, Path: t.Path, Summary: t.Summary, Who: t.Who})
+		r := pageRequest{Name: t.Name, Method: t.Method, Path: t.Path, Summary: t.Summary, Who: t.Who}
+		r.describe(doc, described(doc.Paths[t.Path], t.Method))
+		p.add(r)
 	}
 	return p
 }
@@ -97,6 +101,14 @@ func described(of *huma.PathItem, method string) *huma.Operation {
 		return of.Post
 	case http.MethodPut:
 		return of.Put
+	case http.MethodPatch:
+		return of.Patch
+	case http.MethodDelete:
+		return of.Delete
+	case http.MethodHead:
+		return of.Head
+	case http.MethodOptions:
+		return of.Options
 	}
 	return of.Get
 }
@@ -108,15 +120,10 @@ func (r *pageRequest) describe(doc *huma.OpenAPI, o *huma.Operation) {
 	}
 	if o.RequestBody != nil {
 		r.Bodies = contents(o.RequestBody.Content)
-		if body := o.RequestBody.Content["application/json"]; body != nil {
-			s := body.Schema
-			if s.Ref != "" {
-				s = doc.Components.Schemas.SchemaFromRef(s.Ref)
-			}
-			for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-				field := s.Properties[name]
-				r.Parameters = append(r.Parameters, pageParameter{name, "body", typeOf(field, slices.Contains(s.Required, name)), field.Description})
-			}
+		names, s := bodyFields(doc, o)
+		for _, name := range names {
+			field := s.Properties[name]
+			r.Parameters = append(r.Parameters, pageParameter{name, "body", typeOf(field, slices.Contains(s.Required, name)), field.Description})
 		}
 	}
 	for _, status := range slices.Sorted(maps.Keys(o.Responses)) {

@@ -54,21 +54,24 @@ func TestPageOfTheAPI(t *testing.T) {
 		}
 	}
 	_, api := (&Server{Version: "test"}).API()
-	for _, op := range operation.Table() {
-		o, more := described(api.OpenAPI().Paths[op.Path], op.Method), []string{}
+	more := func(method, path string) (texts []string) {
+		o := described(api.OpenAPI().Paths[path], method)
 		for _, p := range o.Parameters {
-			more = append(more, p.Name, p.Description)
+			texts = append(texts, p.Name, p.Description)
 		}
 		for status := range o.Responses {
-			more = append(more, status)
+			texts = append(texts, status)
 		}
-		has(op.Name, op.Method, op.Path, op.Summary, right(op), more...)
+		return texts
+	}
+	for _, op := range operation.Table() {
+		has(op.Name, op.Method, op.Path, op.Summary, right(op), more(op.Method, op.Path)...)
 	}
 	for _, f := range forms.Table() {
-		has(f.Name, f.Method, f.Path, f.Summary, f.Who)
+		has(f.Name, f.Method, f.Path, f.Summary, f.Who, more(f.Method, f.Path)...)
 	}
 	for _, r := range tus.Table() {
-		has(r.Name, r.Method, r.Path, r.Summary, r.Who)
+		has(r.Name, r.Method, r.Path, r.Summary, r.Who, more(r.Method, r.Path)...)
 	}
 	if n != len(articles) {
 		t.Errorf("%d requests on the page, want %d", len(articles), n)

@@ -11,7 +11,7 @@ import (
 )
 
 // resumable adds the routes of uploads that come in pieces.
-func (s *Server) resumable(mux *http.ServeMux) {
+func (s *Server) resumable(mux routes) {
 	t := &tus.Server{Most: s.Open.UploadLimit, Server: operation.Server{Begin: s.begin, Ended: s.ended},
 		Refuse: func(w http.ResponseWriter, r *http.Request, err error) {
 			refuse(w, problem.ForCaller(err, requestID(r.Context())))

@@ -153,8 +153,20 @@ func (l *Listener) Run(ctx context.Context) error {
 
 // API returns the routes and their description.
 func (s *Server) API() (*http.ServeMux, huma.API) {
-	problems()
 	mux := http.NewServeMux()
+	return mux, s.route(mux)
+}
+
+// routes are where routes are added.
+type routes interface {
+	ServeHTTP(w http.ResponseWriter, r *http.Request)
+	Handle(pattern string, h http.Handler)
+	HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request))
+}
+
+// route adds the routes, and returns their description.
+func (s *Server) route(mux routes) huma.API {
+	problems()
 	cfg := huma.DefaultConfig("Accession", s.Version)
 	cfg.DocsPath, cfg.OpenAPIPath, cfg.SchemasPath = "", "/v1/openapi", "/v1/schemas"
 	cfg.RejectUnknownQueryParameters, cfg.CreateHooks = true, nil
@@ -186,9 +198,10 @@ func (s *Server) API() (*http.ServeMux, huma.API) {
 		mux.Handle(f.Method+" "+f.Path+"/{$}", s.form(f)) // so some clients write it
 	}
 	s.resumable(mux)
+	describeOthers(api.OpenAPI())
 	mux.HandleFunc(inputsRoute, s.input)
 	mux.Handle(http.MethodGet+" "+docsPath, docs(api.OpenAPI()))
-	return mux, api
+	return api
 }
 
 // Handler returns the routes, behind what holds for every request.

@@ -54,6 +54,10 @@ var frontDoor = []Mutant{{
 	At: "eventstore (*Handler).query", Do: []Op{Call("Outdated", "error(nil)")},
 	Package: e2e, Test: "TestVersionsThatMayBeChanged",
 }, {
+	Name: "the next try after a conflict in a bulk action", Why: "a thing that another process changed at the same moment counts as refused, and is not changed",
+	At: "cmd/internal/app/bulk (*running).one", Do: []Op{Never("conflicts")},
+	Package: "cmd/internal/app/bulk", Test: "TestConflictsAreTriedAgain",
+}, {
 	Name: "the version of a user that may be changed", Why: "an administrator undoes unseen what another one has changed meanwhile of a user",
 	At: "cmd/internal/app/people lock", Do: []Op{Call("outdated", "error(nil)")},
 	Package: e2e, Test: "TestVersionsThatMayBeChanged",

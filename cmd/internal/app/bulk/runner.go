@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/crash"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -236,7 +237,7 @@ func (n *running) one(ctx context.Context, item *record.BulkItem) error {
 		return nil
 	}
 	why := refusal(err)
-	if why.Message == "" {
+	if why.Message == "" || conflicts(err) && item.Tries < maxTries {
 		return err
 	}
 	if item.Tries > 1 && (why.Code == string(app.Outdated) || why.Code == string(app.NotFound)) { // an earlier try may have changed it
@@ -246,6 +247,13 @@ func (n *running) one(ctx context.Context, item *record.BulkItem) error {
 	}
 	n.refuse(item, why)
 	return nil
+}
+
+// conflicts reports whether another process changed a thing at the same moment. A worker that
+// has it locked may keep it for hours.
+func conflicts(err error) bool {
+	known, ok := errors.AsType[*app.Error](err)
+	return ok && known.Kind == app.Refused && errors.Is(err, eventstore.ErrConflict) && !errors.Is(err, eventstore.ErrLocked)
 }
 
 // command carries out the command on a thing, under an id that is always the same.

@@ -2,6 +2,7 @@ package bulk
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -30,6 +32,29 @@ type reads struct {
 func (r *reads) Query(context.Context, string, ...any) (pgx.Rows, error) {
 	r.n++
 	return nil, pgx.ErrNoRows
+}
+
+// TestConflictsAreTriedAgain: a thing that another process changes at the same moment is tried
+// again, and counts as refused only after the last try. One that a worker has locked is refused.
+func TestConflictsAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	n := &running{Runner: &Runner{App: &app.App{}}, row: record.BulkAction{ID: "0198"}, request: Request{Kind: domain.KindJob}}
+	cause := eventstore.ErrConflict
+	n.verb.do = func(*app.App, context.Context, string, Request) (app.Changed, error) {
+		return app.Changed{}, &app.Error{Kind: app.Refused, Err: fmt.Errorf("hold: %w", cause)}
+	}
+	for tries := int32(1); tries <= maxTries; tries++ {
+		item := &record.BulkItem{Target: "jid0000000001", Version: 3, Outcome: record.ItemBegun, Tries: tries}
+		err := n.one(t.Context(), item)
+		if last := tries == maxTries; last != (err == nil) || last != (item.Outcome == record.ItemRefused && item.Code == string(app.Refused)) {
+			t.Errorf("try %d: %v, %+v", tries, err, item)
+		}
+	}
+	cause = eventstore.ErrLocked
+	item := &record.BulkItem{Target: "jid0000000001", Outcome: record.ItemBegun, Tries: 1}
+	if err := n.one(t.Context(), item); err != nil || item.Outcome != record.ItemRefused {
+		t.Errorf("locked: %v, %+v", err, item)
+	}
 }
 
 // TestTablesThatAreBehind: while the tables do not show what has become of a thing that an

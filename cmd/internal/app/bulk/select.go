@@ -23,7 +23,7 @@ type Filter struct {
 	Job        string    `json:"job,omitempty" maxLength:"40" doc:"Only of this job; of files"`
 	State      string    `json:"state,omitempty" maxLength:"40" doc:"Only in this state"`
 	Name       string    `json:"name,omitempty" maxLength:"400" doc:"Only with this text in their path; of files"`
-	Dataset    string    `json:"dataset,omitempty" maxLength:"128" doc:"Only about this dataset; of entries"`
+	Dataset    string    `json:"dataset,omitempty" maxLength:"128" doc:"Only of this dataset; of files and entries"`
 	Profile    string    `json:"profile,omitempty" maxLength:"200" doc:"Only of this profile, entries: of its datasets; not of queries"`
 	Collection string    `json:"collection,omitempty" maxLength:"200" doc:"Only of this collection, entries: of its datasets; not of queries"`
 	Submitter  string    `json:"submitter,omitempty" maxLength:"256" doc:"Only submitted by this user"`
@@ -51,7 +51,7 @@ func (f Filter) check(kind domain.Kind) error {
 		{"batch", f.Batch, []domain.Kind{domain.KindJob, domain.KindFile}},
 		{"job", f.Job, []domain.Kind{domain.KindFile}},
 		{"name", f.Name, []domain.Kind{domain.KindFile}},
-		{"dataset", f.Dataset, []domain.Kind{domain.KindEntry}},
+		{"dataset", f.Dataset, []domain.Kind{domain.KindFile, domain.KindEntry}},
 		{"profile", f.Profile, deposited},
 		{"collection", f.Collection, deposited},
 		{"host", f.Host, deposited},
@@ -185,7 +185,7 @@ func (s selection) after(ctx context.Context, db query.DB, last string, limit in
 		return items, err
 	default:
 		rows, err := query.Files(ctx, db, query.FileFilter{Filter: s.common(), Batch: domain.BatchID(s.Batch), Job: domain.JobID(s.Job), State: domain.FileState(s.State),
-			Name: s.Name, After: domain.FileHash(last), Limit: limit})
+			Name: s.Name, Dataset: s.Dataset, After: domain.FileHash(last), Limit: limit})
 		for _, f := range rows {
 			items = append(items, record.BulkItem{Target: f.RawFileHash, Version: f.Version})
 		}

@@ -21,6 +21,7 @@ func TestConditionsOfKinds(t *testing.T) {
 		{domain.KindJob, false, Filter{Job: "jid0000000001"}},
 		{domain.KindJob, false, Filter{Dataset: "tides"}},
 		{domain.KindFile, true, Filter{Job: "jid0000000001", Name: "a.nc"}},
+		{domain.KindFile, true, Filter{Dataset: "tides"}},
 		{domain.KindEntry, true, Filter{Dataset: "tides", State: "FAILED", Collection: "maps", Host: "data.example.org"}},
 		{domain.KindEntry, false, Filter{State: "failed"}},
 		{domain.KindEntry, false, Filter{Name: "a.nc"}},

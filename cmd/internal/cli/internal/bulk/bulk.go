@@ -95,7 +95,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 	c.Flags().StringVar(&r.Filter.Job, "job", "", "only files of this `JID`")
 	c.Flags().StringVar(&r.Filter.State, "state", "", "only those in this `STATE`")
 	c.Flags().StringVar(&r.Filter.Name, "name", "", "only files with this `TEXT` in their path")
-	c.Flags().StringVar(&r.Filter.Dataset, "dataset", "", "only entries about this `DATASET`")
+	c.Flags().StringVar(&r.Filter.Dataset, "dataset", "", "only files of this `DATASET`, or entries about it")
 	flags.Filter(c, &f, "those")
 	c.Flags().IntVar(&priority, "to", 0, "the new priority `N`, with the command priority: 0 to 99, lower runs first")
 	c.Flags().StringVar(&r.Reason, "reason", "", "record this `TEXT` as the reason")

@@ -23,13 +23,17 @@ var named = map[string]string{
 
 // without says why no command carries out an operation whose answer is JSON.
 var without = map[string]string{
-	"compute.claim":     "for workers of others",
-	"compute.complete":  "for workers of others",
-	"compute.fail":      "for workers of others",
-	"compute.heartbeat": "for workers of others",
-	"compute.put":       "for workers of others",
-	"object.manifest":   "a file as it is stored",
-	"self.show":         "who a session or key is of: a command knows it",
+	"compute.claim":      "for workers of others",
+	"compute.complete":   "for workers of others",
+	"compute.fail":       "for workers of others",
+	"compute.heartbeat":  "for workers of others",
+	"compute.put":        "for workers of others",
+	"form.object-ingest": "it answers as Merritt does",
+	"form.object-update": "it answers as Merritt does",
+	"form.poster-submit": "it answers as Merritt does",
+	"form.poster-update": "it answers as Merritt does",
+	"object.manifest":    "a file as it is stored",
+	"self.show":          "who a session or key is of: a command knows it",
 }
 
 // otherwise says why a command writes another thing than what the service answers.

@@ -70,6 +70,41 @@ type Server struct {
 	locks *locker
 }
 
+// Header is a header that a request takes, or an answer has.
+type Header struct {
+	Name, Doc string
+	Required  bool
+}
+
+// Described is what a route takes and answers with, besides problems.
+type Described struct {
+	Takes  []Header
+	Body   string // media type, "" = none
+	Status int
+	Doc    string
+	Has    []Header
+}
+
+var (
+	version   = Header{"Tus-Resumable", "Version of the protocol: 1.0.0", true}
+	stands    = Header{"Upload-Offset", "How many bytes have come", true}
+	expires   = Header{"Upload-Expires", "When an upload that is not finished is removed", false}
+	becomes   = Header{"Location", "Once it is finished: the deposit that it became", false}
+	pieces    = "application/offset+octet-stream"
+	described = map[string]Described{
+		options.Name: {Status: http.StatusOK, Doc: "What is served", Has: []Header{version, {"Tus-Version", "Versions that are served", true}, {"Tus-Extension", "Extensions that are served", true}, {"Tus-Max-Size", "Bytes of the largest file", true}}},
+		begins.Name: {Takes: []Header{version, {"Upload-Length", "Bytes of the file", true}, {"Upload-Metadata", "The parameters of POST /v1/uploads, each with its value in base64", true},
+			{"Repr-Digest", "SHA-256 of the whole file", false}, {"Idempotency-Key", "The same for every try of one request: the upload is then begun once", false}},
+			Body: pieces, Status: http.StatusCreated, Doc: "It is begun", Has: []Header{version, {"Location", "Where its pieces are sent", true}, {"Upload-Offset", "How many bytes have come, if the request had a piece", false}, expires}},
+		looks.Name:   {Takes: []Header{version}, Status: http.StatusOK, Doc: "How far it is", Has: []Header{version, stands, {"Upload-Length", "Bytes of the file", true}, expires, becomes}},
+		appends.Name: {Takes: []Header{version, {"Upload-Offset", "How many bytes have come before the piece", true}}, Body: pieces, Status: http.StatusNoContent, Doc: "The piece is on disk", Has: []Header{version, stands, expires, becomes}},
+		cancels.Name: {Takes: []Header{version}, Status: http.StatusNoContent, Doc: "It is removed", Has: []Header{version}},
+	}
+)
+
+// Described returns what the route takes and answers with.
+func (r Route) Described() Described { return described[r.Name] }
+
 // Handler answers the requests of one route.
 type Handler struct{ http.HandlerFunc }
 
