@@ -62,6 +62,7 @@ func newManyJobs(b *testing.B, rows, files, bytes int) *manyJobs {
 	m := &manyJobs{b: b, rows: rows, files: files, bytes: bytes}
 	m.installation = newForProcesses(b, "attempts: 3", "zookeeper_session_timeout=10s", "postgres_conns=16", "queue_limit=100000",
 		"queue_concurrency=metadata=20", "zookeeper_heap=6 GiB",
+		"listen_ops=127.0.0.1:0", "ops_pprof=true",
 		"workers=job-pending=4,job-estimating=16,job-downloading=16,job-processing=16,job-recording=8,job-notify=4,janitor=8")
 	content := make([]byte, bytes)
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,9 +144,11 @@ func (m *manyJobs) measure(warm, measured int) {
 	pid := s.cmd.Process.Pid
 	before, begun, io0 := cputime.Now(m.b, pid, m.db), time.Now(), calls(m.b, pid)
 	m.b.ResetTimer()
+	profiled := m.profile(s)
 	events := m.ends(domain.EventJobCleaned, measured)
 	took := time.Since(begun)
 	cost, io1 := cputime.Now(m.b, pid, m.db).Since(before), calls(m.b, pid)
+	<-profiled
 	s.stop()
 	n := float64(measured)
 	rate := n / took.Seconds()
@@ -158,6 +161,24 @@ func (m *manyJobs) measure(warm, measured int) {
 	m.b.ReportMetric(cputime.Per(cost.ZooKeeper, measured)/1000, "zookeeper-ms/job")
 	m.b.ReportMetric(cputime.Per(cost.NATS, measured)/1000, "nats-ms/job")
 	m.b.ReportMetric(cputime.Per(cost.Postgres, measured)/1000, "postgres-ms/job")
+}
+
+// profile keeps ten seconds of the service's processor time in the file that
+// ACCESSION_BENCH_PROFILE names, for `go tool pprof`.
+func (m *manyJobs) profile(s *service) (done <-chan struct{}) {
+	ended := make(chan struct{})
+	name := os.Getenv("ACCESSION_BENCH_PROFILE")
+	if name == "" {
+		close(ended)
+		return ended
+	}
+	go func() {
+		defer close(ended)
+		if err := os.WriteFile(name, []byte(s.get("/debug/pprof/profile?seconds=10")), 0o600); err != nil {
+			m.b.Error(err)
+		}
+	}()
+	return ended
 }
 
 // bare fetches the files of so many jobs, and returns jobs a second.
