@@ -88,12 +88,14 @@ func (s *sent) SetReadDeadline(t time.Time) error {
 // SetWriteDeadline leaves the deadline of each piece as it is.
 func (*sent) SetWriteDeadline(time.Time) error { return nil }
 
-// arriving returns the body of the request, whose deadline ends with it.
+// arriving returns the body of the request, whose deadline ends with it. The one that it begins
+// with is for handlers that set none.
 func (s *sent) arriving(body io.ReadCloser) io.ReadCloser {
 	if body == nil || body == http.NoBody {
 		s.whole()
 		return body
 	}
+	_ = s.control().SetReadDeadline(time.Now().Add(s.body)) // over HTTP/2 it has none yet
 	return &arriving{body, s}
 }
 

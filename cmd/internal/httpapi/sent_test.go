@@ -25,6 +25,9 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 25 * time.Second
 
+// headers and idles are how long clients may take for a header, and do nothing.
+const headers, idles = 2 * time.Second, 3 * time.Second
+
 // listening returns the address of a server whose clients have little time, with its own routes
 // or with those of a test, and what is closed when the first connection has ended.
 func listening(t *testing.T, routes map[string]http.HandlerFunc) (address string, ended <-chan struct{}) {
@@ -35,7 +38,8 @@ func listening(t *testing.T, routes map[string]http.HandlerFunc) (address string
 // listeningBy is listening with TLS, if there is a directory for the certificate.
 func listeningBy(t *testing.T, tlsDir string, routes map[string]http.HandlerFunc) (address string, ended <-chan struct{}) {
 	t.Helper()
-	s := &Server{People: oneKey{access.Caller{Name: "ana"}}, Version: "test", Log: slog.New(slog.DiscardHandler), body: 300 * time.Millisecond, receive: 300 * time.Millisecond}
+	s := &Server{People: oneKey{access.Caller{Name: "ana"}}, Version: "test", Log: slog.New(slog.DiscardHandler), body: 300 * time.Millisecond, receive: 300 * time.Millisecond,
+		header: headers, idle: idles}
 	if tlsDir != "" {
 		c := &certificate{cert: filepath.Join(tlsDir, "cert.pem"), key: filepath.Join(tlsDir, "key.pem"), log: s.Log}
 		writeCertificate(t, c, 1, time.Now())

@@ -53,8 +53,8 @@ type Server struct {
 	// Certificate and Key are files in PEM form; "" = without TLS.
 	Certificate, Key string
 
-	body, receive, work time.Duration // of tests, 0 = bodyTime, receiveTime and workTime
-	refusals            refusals
+	header, body, receive, work, idle time.Duration // of tests, 0 = headerTime, bodyTime, receiveTime, workTime and idleTime
+	refusals                          refusals
 }
 
 // Bounds of a request.
@@ -100,7 +100,8 @@ func (s *Server) listen(ctx context.Context, address string, h http.Handler) (*L
 			"hint", "set http_certificate and http_key; or listen on 127.0.0.1, or name the proxy in front that has TLS in http_proxies")
 	}
 	stop := make(chan struct{})
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnState: s.begun,
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: cmp.Or(s.header, headerTime), IdleTimeout: cmp.Or(s.idle, idleTime), MaxHeaderBytes: maxHeader, ConnState: s.begun,
+		HTTP2:    &http.HTTP2Config{WriteByteTimeout: cmp.Or(s.receive, receiveTime)}, // of a connection that takes nothing at all
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug), BaseContext: func(net.Listener) context.Context {
 			return operation.WithStop(context.Background(), stop)
 		}}

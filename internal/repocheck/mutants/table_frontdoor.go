@@ -2,6 +2,14 @@ package main
 
 // frontDoor: who may do what, and what is asked for over HTTP and on the command line.
 var frontDoor = []Mutant{{
+	Name: "the deadline of a client over HTTP/2 that takes nothing", Why: "a connection whose client reads nothing, not even pings, stays for ever with its buffers",
+	At: "cmd/internal/httpapi (*Server).listen", Do: []Op{Field("HTTP2Config", "WriteByteTimeout", "0")},
+	Package: "cmd/internal/httpapi", Test: "TestSlowClientsOverHTTP2", Hangs: true,
+}, {
+	Name: "the deadline of a body over HTTP/2", Why: "a client that announces a body and sends none keeps a handler for ever",
+	At: "cmd/internal/httpapi (*sent).arriving", Do: []Op{Drop("SetReadDeadline")},
+	Package: "cmd/internal/httpapi", Test: "TestSlowClientsOverHTTP2", Hangs: true,
+}, {
 	Name: "the deadline of an answer", Why: "a request whose servers do not answer stays for ever",
 	At: "cmd/internal/httpapi (*Server).carryOut", Do: []Op{Never("Sends", "File")},
 	Package: "cmd/internal/httpapi", Test: "TestWorkHasADeadline", Hangs: true,
@@ -57,6 +65,10 @@ var frontDoor = []Mutant{{
 	Name: "the next try after a conflict in a bulk action", Why: "a thing that another process changed at the same moment counts as refused, and is not changed",
 	At: "cmd/internal/app/bulk (*running).one", Do: []Op{Never("conflicts")},
 	Package: "cmd/internal/app/bulk", Test: "TestConflictsAreTriedAgain",
+}, {
+	Name: "the end of a wait for a password to be hashed", Why: "of a crowd that tries passwords the requests that were given up keep their places",
+	At: "cmd/internal/app/people hash", Do: []Op{DropCase("Done")},
+	Package: "cmd/internal/app/people", Test: "TestPasswordsHashedAtOnce", Hangs: true,
 }, {
 	Name: "the version of a user that may be changed", Why: "an administrator undoes unseen what another one has changed meanwhile of a user",
 	At: "cmd/internal/app/people lock", Do: []Op{Call("outdated", "error(nil)")},
