@@ -131,7 +131,7 @@ func (l *lease) fail(ctx context.Context, why error) (string, error) {
 		Exit      int    `json:"exit_status,omitempty"`
 		LastLines string `json:"last_lines,omitempty"`
 		Uncounted bool   `json:"given_back,omitempty"`
-	}{Class: cmp.Or(f.Class, "content"), Message: sentence(why.Error()), Never: f.Never, Exit: max(0, min(f.ExitStatus, 255)), LastLines: lastBytes(f.LastLines), Uncounted: f.Uncounted}
+	}{Class: cmp.Or(f.Class, "system"), Message: sentence(why.Error()), Never: f.Never, Exit: max(0, min(f.ExitStatus, 255)), LastLines: lastBytes(f.LastLines), Uncounted: f.Uncounted && !f.Never}
 	return l.end(ctx, "/fail", said)
 }
 

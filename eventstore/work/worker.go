@@ -55,12 +55,15 @@ type Entry struct {
 // Handler does a piece of work and returns its result, which must have at most 64 KiB as JSON. The
 // context ends when the worker is stopped, or when the work is another worker's by now
 // ([ErrLost] is its cause). An error that is, or wraps, a [*Failure] says how the attempt ends;
-// any other one ends it in its own words, and another attempt is made while there is one left.
+// any other one ends it in its own words, as the operators' to look at (class system), and
+// another attempt is made while there is one left.
 type Handler func(ctx context.Context, e *Entry) (result any, err error)
 
 // Failure is an error that says more about the end of an attempt than its words.
 type Failure struct {
-	// Class says whose fault it is: content (the default), system, wait or timeout.
+	// Class says who must act: content, those who gave the inputs; system, the operators;
+	// timeout, either; with wait nothing has failed. "" = system, as of any other error: that
+	// the inputs are to blame only the handler can know, and who gave them is told so.
 	Class   string
 	Message string // a sentence for those who read the report
 	Never   bool   // another attempt does not help
@@ -70,6 +73,7 @@ type Failure struct {
 	// kilobyte of them.
 	LastLines string
 	// Uncounted says that the attempt does not count, such as when the worker cannot go on.
+	// With Never it means nothing.
 	Uncounted bool
 }
 

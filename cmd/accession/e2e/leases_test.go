@@ -67,6 +67,9 @@ func TestWorkersOverHTTP(t *testing.T) {
 	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":25},"exit_status":1}`)
 	end(d, w, http.StatusConflict, "fail", `{"class":"content","message":"no header"}`)
 	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":26}}`)
+	if a := d.ask(olga, "POST", "/v1/compute/claims/"+w.Entry+".guessed/heartbeat", "{}"); a.status != http.StatusConflict || !strings.Contains(a.body, "this is not the token") {
+		t.Errorf("a guessed token: %d %s", a.status, a.body)
+	}
 	ended("moved", "SUCCESSFUL")
 
 	// A worker that gives up, and one that falls silent and comes back late.
@@ -111,6 +114,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, status, want)
 		}
 	}
+	end(d, w, http.StatusBadRequest, "fail", `{"class":"system","message":"it stops","given_back":true,"never":true}`)
 	end(d, w, http.StatusOK, "fail", `{"class":"system","message":"it stops","given_back":true}`)
 	if status, _ := at("", w.Inputs[0].URL); status != http.StatusConflict {
 		t.Errorf("after the lease: %d", status)

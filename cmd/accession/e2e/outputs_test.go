@@ -87,8 +87,10 @@ func TestOutputsOverHTTP(t *testing.T) {
 	d.ask(rita, "GET", path+"c.txt", "").is(d, http.StatusNotFound, "not_found")
 	d.ask(ana, "GET", path+"a.txt", "").is(d, http.StatusForbidden, "forbidden")
 	in.says(0, []string{"compute", "show", w.Entry}, "output a.txt, 3 B, sha256 ")
-	if text := in.says(0, []string{"compute", "output", w.Entry, "a.txt"}); text != "one" {
-		t.Errorf("the output is %q", text)
+	for _, to := range [][]string{nil, {"--out", "-"}} {
+		if text := in.says(0, append([]string{"compute", "output", w.Entry, "a.txt"}, to...)); text != "one" {
+			t.Errorf("%v: the output is %q", to, text)
+		}
 	}
 
 	// What a lease without a result has put is refused from then on, and is in no result.

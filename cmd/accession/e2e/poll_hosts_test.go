@@ -82,6 +82,36 @@ func TestPauseOfAServer(t *testing.T) {
 	}
 }
 
+// TestPauseOfTheServerOfAJob: a job does not ask a server for its file that has asked to be left
+// alone, and goes on when the pause is over.
+// Shows: P1
+func TestPauseOfTheServerOfAJob(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	files, other := newOpenDirectory(t, ""), newOpenDirectory(t, "")
+	for _, d := range []*openDirectory{files, other} {
+		d.answer(func(w http.ResponseWriter, r *http.Request) {
+			if d == files {
+				asked.Add(1)
+			}
+			_, _ = io.WriteString(w, "content of "+r.URL.Path)
+		})
+	}
+	in := newInstallation(t)
+	in.exec("insert into record.host_pause (host, until_at) values ('" + fetch.Host(files.URL) + "', clock_timestamp() + interval '1 hour')")
+	for _, d := range []*openDirectory{files, other} {
+		in.says(0, []string{"submit", "--profile", "test", d.URL + "/a.dat"})
+	}
+	in.serveInProcess(run.RoleDaemons, run.RoleRelay, run.RoleProjector)
+	completed := func() int { return in.count("select count(*) from accession.job where status = 'completed'") }
+	waitFor(t, "the job whose server may be asked", func() bool { return completed() == 1 })
+	if n := asked.Load(); n != 0 {
+		t.Errorf("the server is asked %d times", n)
+	}
+	in.exec("delete from record.host_pause")
+	waitFor(t, "the other job", func() bool { return completed() == 2 })
+}
+
 // TestPauseThatAFileAsksFor: the server of a file that asks to be left alone is not asked for its
 // directory either.
 // Shows: P1

@@ -113,7 +113,7 @@ func TestWorkersInGo(t *testing.T) {
 			if e.Attempt == 1 {
 				return nil, errors.Join(errors.New("no header in "+e.Inputs[0].Name), errors.New("\x1b[2J\u202e\x00"))
 			}
-			return nil, &work.Failure{Class: "system", Message: strings.Repeat("ä", 600), ExitStatus: 3, LastLines: strings.Repeat("\xff", 5000) + "\nbegun\n\x1bno header\n", Never: true}
+			return nil, &work.Failure{Class: "system", Message: strings.Repeat("ä", 600), ExitStatus: 3, LastLines: strings.Repeat("\xff", 5000) + "\nbegun\n\x1bno header\n", Never: true, Uncounted: true}
 		})
 		request("failures")
 		becomes(t, "failures", "status = 'FAILED' and attempt = 2")
@@ -123,7 +123,7 @@ func TestWorkersInGo(t *testing.T) {
 		t.Parallel()
 		run(t, "large", func(context.Context, *work.Entry) (any, error) { return strings.Repeat("a", 65<<10), nil })
 		request("large")
-		becomes(t, "large", "status = 'FAILED' and attempt = 3 and reason_message like '%64 KiB%'")
+		becomes(t, "large", "status = 'FAILED' and attempt = 3 and reason_class = 'system' and reason_message like '%64 KiB%'")
 	})
 	t.Run("a lease that ends", func(t *testing.T) {
 		t.Parallel()

@@ -31,6 +31,8 @@ type Config struct {
 	Order eventstore.Objects
 	// Hosts has the permits for servers of others, for all processes. Required.
 	Hosts eventstore.Hosts
+	// Rests returns the servers that have asked to be left alone, nil = none is.
+	Rests limits.Rests
 	// Outbox has deletions that are not in the log yet, for reports. Required.
 	Outbox Outbox
 	// Files writes the files of jobs, whose state is in the log. Required.

@@ -75,7 +75,7 @@ func (t *JobTask) alsoAt(ctx context.Context, servers []string) (out Outcome, ok
 	}
 	if full := t.admission.Also(ctx, servers...); full != "" {
 		out = wait(domain.Reason{Code: domain.CodeServerBusy,
-			Message: "it waits for " + full + ": other jobs wait for that server already, and some workers are kept for those who wait for others"}, hostCycle)
+			Message: "it waits for " + full + ": other jobs wait for that server already, and some workers are kept for those who wait for others, or it has asked to be left alone"}, hostCycle)
 		out.server = full
 		return out, false
 	}

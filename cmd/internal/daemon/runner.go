@@ -39,7 +39,7 @@ func New(cfg Config) (*Runner, error) {
 	}
 	return &Runner{cfg: cfg, steps: newSteps(cfg), tries: limits.NewTries(), idle: limits.NewWorkers(cfg.Workers),
 		pending: queue.Pending{Handler: cfg.Handler, Claims: cfg.Claims, Log: cfg.Log}, resting: queue.Resting{Handler: cfg.Handler, Log: cfg.Log},
-		gates: limits.NewGates(cfg.Workers, cfg.Hosts, limits.Most{Host: cfg.HostPermits, Submitter: cfg.SubmitterPermits})}, nil
+		gates: limits.NewGates(cfg.Workers, cfg.Hosts, limits.Most{Host: cfg.HostPermits, Submitter: cfg.SubmitterPermits}, cfg.Rests)}, nil
 }
 
 // Run works until ctx ends and returns nil then. Steps that run at that moment have the

@@ -30,15 +30,20 @@ type ComputeResult struct {
 	Kept       time.Time
 }
 
-// KeepComputeResult keeps a result, in place of the one of the same attempt of the worker.
+// KeepComputeResult keeps a result, in place of the one of the same attempt of the worker under
+// an older claim. CodeResultKept: another one is kept under this claim, or a later one.
 func (r *Records) KeepComputeResult(ctx context.Context, c ComputeResult) error {
 	outputs, err := json.Marshal(append([]entry.Output{}, c.Outputs...))
 	if err != nil {
 		return err
 	}
 	err = crash.Around("record/compute-result/keep", func() error {
-		return r.q.KeepComputeResult(ctx, pgdb.KeepComputeResultParams{EntryID: string(c.Entry), Sha256: c.SHA256, Key: c.Key, Result: c.Result,
+		kept, err := r.q.KeepComputeResult(ctx, pgdb.KeepComputeResultParams{EntryID: string(c.Entry), Sha256: c.SHA256, Key: c.Key, Result: c.Result,
 			ExitStatus: int64(c.ExitStatus), LastLines: c.LastLines, Worker: c.Worker, Attempt: int64(c.Attempt), Claim: c.Claim, Outputs: outputs})
+		if err == nil && kept == 0 {
+			err = refuse(CodeResultKept, "keep the result of", string(c.Entry), "another one is kept already")
+		}
+		return err
 	})
 	return wrap(err, "keep the result of", string(c.Entry))
 }

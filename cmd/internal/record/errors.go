@@ -24,6 +24,7 @@ const (
 	CodeIdentifierForeign  domain.Code = "identifier_foreign"  // the object is of another collection
 	CodeInventoryConflict  domain.Code = "inventory_conflict"  // something else is recorded there
 	CodeURLTaken           domain.Code = "url_taken"           // another URL has this public form
+	CodeResultKept         domain.Code = "result_kept"         // another result of the same claim is kept
 )
 
 // Error says what could not be kept or read.

@@ -2,6 +2,14 @@ package main
 
 // directories: what open directories list, and what becomes of their files.
 var directories = []Mutant{{
+	Name: "the server of a job that has asked to be left alone", Why: "jobs ask a server on, which has asked to be left alone",
+	At: "cmd/internal/daemon/limits (*permits).take", Do: []Op{Call("has", "false")},
+	Package: "cmd/internal/daemon/limits", Test: "TestServerThatRests",
+}, {
+	Name: "the permit of a server that rests", Why: "jobs ask a server on, whose permit was used a moment ago",
+	At: "cmd/internal/daemon/limits (*permits).take", Do: []Op{Always("alone", "lost")},
+	Package: "cmd/internal/daemon/limits", Test: "TestServerThatRests",
+}, {
 	Name: "the look for another server in a link", Why: "a directory has files fetched from servers inside the network",
 	At: "cmd/internal/discover/listing (*Listing).add", Do: []Op{Never("Scheme", "Host", "User")},
 	Package: "cmd/internal/discover/listing", Test: "TestLinksThatAreLeftOut",

@@ -354,6 +354,14 @@ var queues = []Mutant{{
 	At: "cmd/internal/app/leases end", Do: []Op{Never("found")},
 	Package: "cmd/accession/e2e", Test: "TestWorkersOverHTTP",
 }, {
+	Name: "the first result of a claim", Why: "the result of another end is kept than of the one that was accepted",
+	At: "cmd/internal/record/internal/pgdb keepComputeResult", Do: []Op{Text("compute_result.claim < excluded.claim", "compute_result.claim <= excluded.claim")},
+	Package: "cmd/internal/record", Test: "TestOneResultOfAClaim",
+}, {
+	Name: "the result that is not kept", Why: "an end is accepted whose result is not there",
+	At: "cmd/internal/record (*Records).KeepComputeResult", Do: []Op{Never("kept", "0")},
+	Package: "cmd/internal/record", Test: "TestOneResultOfAClaim",
+}, {
 	Name: "the digest of inputs of a worker in Go", Why: "a worker works on half a file",
 	At: "eventstore/work (*checked).Read", Do: []Op{Never("EncodeToString")},
 	Package: "eventstore/work", Test: "TestInputsAreChecked",

@@ -43,14 +43,14 @@ type Failed struct {
 
 // Failure is how an attempt ended without a result.
 type Failure struct {
-	Class   string `json:"class" enum:"content,system,wait,timeout" doc:"Whose fault it is"`
+	Class   string `json:"class" enum:"content,system,wait,timeout" doc:"Who must act: content = those who gave the inputs, system = the operators, timeout = either, since it took too long; wait = nothing has failed"`
 	Message string `json:"message" minLength:"1" maxLength:"500" doc:"A sentence for those who read the report"`
-	Never   bool   `json:"never,omitempty" doc:"Another attempt does not help"`
+	Never   bool   `json:"never,omitempty" doc:"Another attempt does not help; not together with given_back"`
 	// ExitStatus is that of the command, nil = not said.
 	ExitStatus *int   `json:"exit_status,omitempty" minimum:"0" maximum:"255" doc:"Of the command, if one ended"`
 	LastLines  string `json:"last_lines,omitempty" output:"true" maxLength:"4096" doc:"What the command wrote last"`
 	// GivenBack is set by a worker that stops.
-	GivenBack bool `json:"given_back,omitempty" doc:"The attempt does not count: the worker stops"`
+	GivenBack bool `json:"given_back,omitempty" doc:"The attempt does not count: the worker stops; not together with never"`
 }
 
 // Complete ends work with its result, which is kept first. The same result again is answered
@@ -73,6 +73,10 @@ func Complete(ctx context.Context, a *app.App, in *Done) (l Lease, err error) {
 				LastLines: text.Lines(b.LastLines[max(0, len(b.LastLines)-maxLines):]), Worker: e.Worker, Attempt: e.Attempt,
 				Claim: e.Version, Outputs: outputs})
 		}
+		var another *record.Error
+		if errors.As(err, &another) && another.Code == record.CodeResultKept {
+			err = &app.Error{Kind: app.Refused, Err: fmt.Errorf("the work on %s was completed with another result, or is about to be", e.ID), Hint: "send the same result again, not another one"}
+		}
 		return compute.Complete{Result: result}, err
 	})
 }
@@ -91,6 +95,9 @@ func (f *Failure) message() string {
 func Fail(ctx context.Context, a *app.App, in *Failed) (l Lease, err error) {
 	defer app.Explained(&err, "fail the work")
 	b := in.Body
+	if b.Never && b.GivenBack {
+		return l, &app.Error{Kind: app.Invalid, Err: errors.New("never and given_back contradict each other"), Hint: "send never if another attempt does not help, given_back if another worker is to make this one"}
+	}
 	return end(ctx, a, in.Token, b, func(e compute.Entry) (compute.Command, error) {
 		why := domain.Reason{Class: domain.Class(b.Class), Code: CodeWorkerFailed, Message: b.message(), Attempt: e.Attempt, Worker: e.Worker}
 		if b.Never {

@@ -230,7 +230,7 @@ func late(ctx context.Context, handler *eventstore.Handler, id compute.ID, err e
 }
 
 func lapsed(id compute.ID) error {
-	return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the lease of %s has ended: what you have made of it counts no more", id), Hint: "send heartbeats more often, or ask for a longer lease"}
+	return &app.Error{Kind: app.Refused, Err: fmt.Errorf("the lease of %s has ended: what you have made of it counts no more", id), Hint: "send heartbeats more often, or ask for a longer lease; if it has not ended, this is not the token that POST /v1/compute/claims returned"}
 }
 
 // unwanted explains that the job for whose step an entry stood has moved on.

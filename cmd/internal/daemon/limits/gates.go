@@ -41,10 +41,10 @@ type holder struct {
 }
 
 // NewGates returns the gates of some numbers of workers, by their daemons. The steps of all
-// processes are bounded by most.
-func NewGates(workers map[string]int, hosts eventstore.Hosts, most Most) *Gates {
+// processes are bounded by most; none begins at servers that are to be left alone.
+func NewGates(workers map[string]int, hosts eventstore.Hosts, most Most, rests Rests) *Gates {
 	g := &Gates{of: map[string]*usage{}, changed: make(chan struct{})}
-	g.permits = newPermits(hosts, most, g.signal)
+	g.permits = newPermits(hosts, most, rests, g.signal)
 	for daemon, n := range workers {
 		g.of[daemon] = newUsage(n, newUsage(n, nil))
 	}

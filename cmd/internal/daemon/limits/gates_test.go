@@ -15,7 +15,7 @@ func TestGates(t *testing.T) {
 		"one submitter, many servers": func(n int) (string, string) { return "mallory", string(rune('a' + n)) },
 		"many submitters, one server": func(n int) (string, string) { return string(rune('a' + n)), "slow.example.org" },
 	} {
-		g := NewGates(map[string]int{"x": 8, "y": 8}, memory.New(memory.Options{}).Session(), Most{100, 100})
+		g := NewGates(map[string]int{"x": 8, "y": 8}, memory.New(memory.Options{}).Session(), Most{100, 100}, nil)
 		var admitted []*Admission
 		take := func(submitter, server string) bool {
 			p := g.Admission("x")
@@ -56,7 +56,7 @@ func TestGates(t *testing.T) {
 // A step that learns of more servers waits for none of them beyond their share.
 func TestAlso(t *testing.T) {
 	t.Parallel()
-	g := NewGates(map[string]int{"x": 4}, memory.New(memory.Options{}).Session(), Most{100, 100})
+	g := NewGates(map[string]int{"x": 4}, memory.New(memory.Options{}).Session(), Most{100, 100}, nil)
 	var admitted []*Admission
 	for _, submitter := range []string{"ana", "ben", "cleo"} {
 		p := g.Admission("x")

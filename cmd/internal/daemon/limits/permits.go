@@ -29,6 +29,7 @@ type permits struct {
 	hosts eventstore.Hosts
 	most  Most
 	freed func() // is called when there may be a permit again
+	rests *resting
 
 	mu   sync.Mutex
 	idle map[eventstore.PermitOf][]idle // the one that was used last at the end
@@ -41,21 +42,27 @@ type idle struct {
 	since time.Time
 }
 
-func newPermits(hosts eventstore.Hosts, most Most, freed func()) *permits {
-	return &permits{hosts: hosts, most: most, freed: freed, idle: map[eventstore.PermitOf][]idle{}, none: map[eventstore.PermitOf]bool{}}
+func newPermits(hosts eventstore.Hosts, most Most, rests Rests, freed func()) *permits {
+	return &permits{hosts: hosts, most: most, freed: freed, rests: &resting{read: rests}, idle: map[eventstore.PermitOf][]idle{}, none: map[eventstore.PermitOf]bool{}}
 }
 
-// take takes a permit, nil = there is none now.
+// take takes a permit, nil = there is none now. There is none for a server that has asked to be
+// left alone.
 func (p *permits) take(ctx context.Context, of eventstore.PermitOf) *eventstore.Permit {
+	alone := !of.Submitter && p.rests.has(ctx, of.Name)
 	for {
 		had := p.reuse(of)
 		if had == nil {
 			break
 		}
-		if !lost(had) {
+		if !alone && !lost(had) {
 			return had
 		}
 		p.hosts.ReturnPermit(had)
+	}
+	if alone {
+		p.missed(of)
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, permitTime)
 	defer cancel()

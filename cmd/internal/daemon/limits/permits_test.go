@@ -60,7 +60,7 @@ func TestPermits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := memory.New(memory.Options{})
 		hosts := []*counted{{Hosts: srv.Session()}, {Hosts: srv.Session()}}
-		gates := []*Gates{NewGates(map[string]int{"x": 10}, hosts[0], Most{3, 10}), NewGates(map[string]int{"x": 10}, hosts[1], Most{3, 10})}
+		gates := []*Gates{NewGates(map[string]int{"x": 10}, hosts[0], Most{3, 10}, nil), NewGates(map[string]int{"x": 10}, hosts[1], Most{3, 10}, nil)}
 		var held []*Admission
 		for n := range 6 {
 			p := gates[n%2].Admission("x")
@@ -99,7 +99,7 @@ func TestPermitsWithoutAnswer(t *testing.T) {
 		srv := memory.New(memory.Options{})
 		store := srv.Session()
 		hosts := &counted{Hosts: store, fails: true}
-		g := NewGates(map[string]int{"x": 4}, hosts, Most{1, 4})
+		g := NewGates(map[string]int{"x": 4}, hosts, Most{1, 4}, nil)
 		p := g.Admission("x")
 		changed := p.Changed()
 		if full := p.Take(t.Context(), "ana", slow); full != slow || p.Free(slow) || g.of["x"].busy != 0 {
@@ -137,7 +137,7 @@ func TestPermitsOfSubmitters(t *testing.T) {
 		srv := memory.New(memory.Options{})
 		var gates []*Gates
 		for range 2 {
-			gates = append(gates, NewGates(map[string]int{"x": 10}, srv.Session(), Most{Host: 100, Submitter: 3}))
+			gates = append(gates, NewGates(map[string]int{"x": 10}, srv.Session(), Most{Host: 100, Submitter: 3}, nil))
 		}
 		var held []*Admission
 		for n := range 6 {

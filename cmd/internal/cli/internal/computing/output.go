@@ -35,7 +35,7 @@ until the entry is purged.`,
 			return entryID(nil, args[:1])
 		},
 	}
-	c.Flags().StringVar(&to, "out", "", "write to this `FILE`, which must not exist")
+	c.Flags().StringVar(&to, "out", "", "write to this `FILE`, which must not exist; - is the standard output")
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
 		if to == "" && e.Screen {
 			return &app.Error{Kind: app.Invalid, What: "get " + args[1], Err: errors.New("refusing to write a file to a terminal"), Hint: "use --out FILE, or redirect the output"}
@@ -45,7 +45,7 @@ until the entry is purged.`,
 				return copyOutput(ctx, a, compute.ID(args[0]), args[1], w)
 			})
 		}
-		if to == "" {
+		if to == "" || to == "-" {
 			return write(e.Out)
 		}
 		return export.File(to, write)

@@ -175,7 +175,7 @@ what was stored; what was written to the standard output is then not to be used.
 		Args:    cobra.ExactArgs(2),
 	}
 	v := of(c)
-	c.Flags().StringVar(&out, "out", "", "write to this `FILE`, which must not exist")
+	c.Flags().StringVar(&out, "out", "", "write to this `FILE`, which must not exist; - is the standard output")
 	flags.Parsed(c, &kind, "kind", "", "producer or system: whose file, if both have the name (`KIND`)", flags.Optional(flags.Among("producer", "system")))
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
 		if out == "" && e.Screen {
@@ -193,7 +193,7 @@ what was stored; what was written to the standard output is then not to be used.
 				return err
 			})
 		}
-		if out == "" {
+		if out == "" || out == "-" {
 			return to(e.Out)
 		}
 		return export.File(out, to)

@@ -40,12 +40,14 @@ func (q *Queries) ComputeResult(ctx context.Context, arg ComputeResultParams) (R
 	return i, err
 }
 
-const keepComputeResult = `-- name: KeepComputeResult :exec
+const keepComputeResult = `-- name: KeepComputeResult :execrows
 insert into record.compute_result (entry_id, sha256, key, result, exit_status, last_lines, worker, attempt, claim, outputs, kept_sha256)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     encode(sha256(convert_to(($4::jsonb)::text || ($10::jsonb)::text, 'UTF8')), 'hex'))
 on conflict (entry_id, attempt, worker) do update set sha256 = excluded.sha256, result = excluded.result, exit_status = excluded.exit_status,
     last_lines = excluded.last_lines, claim = excluded.claim, outputs = excluded.outputs, kept_sha256 = excluded.kept_sha256, kept_at = excluded.kept_at
+where compute_result.claim < excluded.claim
+    or (compute_result.claim, compute_result.sha256, compute_result.exit_status, compute_result.last_lines) = (excluded.claim, excluded.sha256, excluded.exit_status, excluded.last_lines)
 `
 
 type KeepComputeResultParams struct {
@@ -61,8 +63,10 @@ type KeepComputeResultParams struct {
 	Outputs    json.RawMessage `json:"outputs"`
 }
 
-func (q *Queries) KeepComputeResult(ctx context.Context, arg KeepComputeResultParams) error {
-	_, err := q.db.Exec(ctx, keepComputeResult,
+// Of two results under one claim the first stays: the one that ends the entry is the one that
+// is kept.
+func (q *Queries) KeepComputeResult(ctx context.Context, arg KeepComputeResultParams) (int64, error) {
+	result, err := q.db.Exec(ctx, keepComputeResult,
 		arg.EntryID,
 		arg.Sha256,
 		arg.Key,
@@ -74,5 +78,8 @@ func (q *Queries) KeepComputeResult(ctx context.Context, arg KeepComputeResultPa
 		arg.Claim,
 		arg.Outputs,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
