@@ -365,6 +365,18 @@ type Space interface {
 	Promised(ctx context.Context) ([]domain.JobID, error)
 	// Promise returns what is promised to a job, ErrNotFound = nothing.
 	Promise(ctx context.Context, id domain.JobID) (Promise, error)
+	// PromiseFile notes what the download of a file without a job is to take. It is noted until
+	// end is called, or the session of this process ends. ErrLocked: it is noted already.
+	PromiseFile(ctx context.Context, p FilePromise) (end func(), err error)
+	// FilePromises lists what is noted for files, by all processes.
+	FilePromises(ctx context.Context) ([]FilePromise, error)
+}
+
+// FilePromise is the working space that the download of a file without a job is to take.
+type FilePromise struct {
+	File    domain.FileHash
+	Bytes   int64  // 0 = it is not known how many
+	Profile string // names the working directory
 }
 
 // Objects knows which jobs are of one object (see [domain.ObjectKey]). A job's entries

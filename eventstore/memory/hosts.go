@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -17,7 +18,14 @@ var _ eventstore.Hosts = (*Store)(nil)
 type permits struct {
 	mu    sync.Mutex
 	taken map[permit]string // by whom
+	space map[domain.FileHash]filePromise
 	now   map[*Store]session
+}
+
+// filePromise is working space that a worker has promised to a file.
+type filePromise struct {
+	eventstore.FilePromise
+	worker string
 }
 
 type permit struct {
@@ -43,6 +51,7 @@ func (p *permits) end(worker string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.taken, func(_ permit, by string) bool { return by == worker })
+	maps.DeleteFunc(p.space, func(_ domain.FileHash, by filePromise) bool { return by.worker == worker })
 }
 
 // TakePermit implements eventstore.Hosts.

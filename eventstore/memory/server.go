@@ -90,7 +90,7 @@ func New(o Options) *Server {
 		claims:   map[domain.Aggregate]int{},
 		shards:   make([]shard, o.Shards),
 		rings:    map[string]*eventstore.RingState{},
-		permits:  permits{taken: map[permit]string{}, now: map[*Store]session{}},
+		permits:  permits{taken: map[permit]string{}, space: map[domain.FileHash]filePromise{}, now: map[*Store]session{}},
 		queues:   queueSettings{configured: o.DepositQueues, version: map[string]eventstore.Token{}},
 	}
 }

@@ -44,3 +44,36 @@ func (s *Store) Promise(ctx context.Context, id domain.JobID) (eventstore.Promis
 	}
 	return eventstore.Promise{Bytes: r.state.SpaceNeeded, Profile: r.state.Configuration.ProfileName, Version: r.state.Version}, ctx.Err()
 }
+
+// PromiseFile implements eventstore.Space.
+func (s *Store) PromiseFile(ctx context.Context, f eventstore.FilePromise) (end func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := &s.server.permits
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, there := p.space[f.File]; there {
+		return nil, failed("promise working space to", f.File.Aggregate(), eventstore.ErrLocked, "")
+	}
+	by := filePromise{f, p.now[s].worker}
+	p.space[f.File] = by
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.space[f.File] == by {
+			delete(p.space, f.File)
+		}
+	}, nil
+}
+
+// FilePromises implements eventstore.Space.
+func (s *Store) FilePromises(ctx context.Context) (all []eventstore.FilePromise, err error) {
+	p := &s.server.permits
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.space {
+		all = append(all, f.FilePromise)
+	}
+	return all, ctx.Err()
+}

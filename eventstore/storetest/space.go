@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -14,6 +15,7 @@ var spaceTests = tests{
 	"one leads space":     testOneLeadsSpace,
 	"space lead lost":     testSpaceLeadLost,
 	"promised by a loser": testPromisedByALoser,
+	"promised to files":   testPromisedToFiles,
 }
 
 // promised checks to which jobs space is promised, as every process sees it.
@@ -127,4 +129,38 @@ func testPromisedByALoser(t *testing.T, env Env) {
 	late.SpaceTerm = &next
 	other.DoJob(jobs[0], domain.ProvisionJob{}, late)
 	other.promised("under the lead", jobs[0])
+}
+
+// testPromisedToFiles: what a process promises to a file is seen by all, once, and ends with the
+// download or with the session.
+// Shows: P8
+func testPromisedToFiles(t *testing.T, env Env) {
+	k, other := NewKit(t, env.Open(t)), NewKit(t, env.Open(t))
+	a := eventstore.FilePromise{File: domain.HashFile("a", "a"), Bytes: 20, Profile: Profile}
+	b := eventstore.FilePromise{File: domain.HashFile("b", "b")}
+	are := func(when string, want ...eventstore.FilePromise) {
+		t.Helper()
+		for {
+			got := must[[]eventstore.FilePromise](k)(k.Store.FilePromises(k.Context()))
+			slices.SortFunc(got, func(x, y eventstore.FilePromise) int { return cmp.Compare(y.Bytes, x.Bytes) })
+			if slices.Equal(got, want) {
+				return
+			}
+			if t.Context().Err() != nil || len(got) < len(want) {
+				t.Fatalf("%s: %+v, want %+v", when, got, want)
+			}
+		}
+	}
+	end := must[func()](k)(k.Store.PromiseFile(t.Context(), a))
+	must[func()](k)(other.Store.PromiseFile(t.Context(), b))
+	for _, by := range []*Kit{k, other} {
+		_, err := by.Store.PromiseFile(t.Context(), a)
+		by.WantErr(err, eventstore.ErrLocked)
+	}
+	are("both", a, b)
+	k.promised("files are no jobs")
+	env.Expire(t, other.Store)
+	are("after a session", a)
+	end()
+	are("after the download")
 }

@@ -52,6 +52,8 @@ var kinds = map[string]string{
 	"zklive/restore/ring":               `^restoring: set /queues/metadata/ring$`,
 	"zklive/session/register":           `^create /workers/W$`,
 	"zklive/permit/return":              `^check /workers/W, delete /hosts/[^,]*$`,
+	"zklive/space/file":                 `^check /workers/W, create /space/file[^,]*$`,
+	"zklive/space/file-end":             `^check /workers/W, delete /space/file[^,]*$`,
 	"zklive/permit/take":                `^check /workers/W, create /hosts/[^,]*$`,
 	"zklive/space/lead":                 `^check /workers/W, set /space$`,
 	"zklive/tree/make-node":             `^create /jobs/states/held$`,

@@ -285,6 +285,26 @@ func (k *walker) permits() {
 	if p := take(1); p.Number != 0 {
 		k.Errorf("the permit is number %d", p.Number)
 	}
+	k.promisesToFile()
+}
+
+// promisesToFile promises space to a file, and ends that.
+func (k *walker) promisesToFile() {
+	for {
+		end, err := k.store.PromiseFile(k.Context(), eventstore.FilePromise{File: domain.HashFile("https://example.org/", "a.txt"), Bytes: 5, Profile: storetest.Profile})
+		if err == nil {
+			end()
+			break
+		}
+		if k.Context().Err() != nil {
+			k.Fatal(err)
+		}
+	}
+	for len(must(k.store.FilePromises(k.Context()))(k)) > 0 {
+		if k.Context().Err() != nil {
+			k.Fatal("the promise to a file does not end")
+		}
+	}
 }
 
 // names says of a job of which object it is.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/session"
 )
 
@@ -75,4 +77,61 @@ func (s *space) Promise(ctx context.Context, id domain.JobID) (eventstore.Promis
 	}
 	p.Profile, p.Version = j.Configuration.ProfileName, at.State.Version
 	return p, nil
+}
+
+// PromiseFile implements eventstore.Space. The node is ephemeral.
+func (s *space) PromiseFile(ctx context.Context, p eventstore.FilePromise) (end func(), err error) {
+	failed := func(err error) error {
+		return &eventstore.Error{Op: "promise working space to", Aggregate: p.File.Aggregate(), Err: err}
+	}
+	in, root := s.leaders.session, s.reader.root
+	w, err := in.Worker(ctx)
+	if err != nil {
+		return nil, failed(err)
+	}
+	end = func() {
+		in.Spawn(func() {
+			_, _ = session.Retry(in.Context(), func() (none struct{}, err error) { // at the latest its session ends it
+				ours, err := in.HeldBy(in.Context(), root.FilePromise(p.File), w.ID)
+				if err == nil && ours {
+					_, err = in.TryMulti(in.Context(), "zklive/space/file-end", root.EndFilePromise(p.File, w.ID))
+				}
+				return none, err
+			})
+		})
+	}
+	switch _, err = in.TryMulti(ctx, "zklive/space/file", root.PromiseFile(p, w.ID)); {
+	case err == nil:
+		return end, nil
+	case errors.Is(err, zk.ErrNodeExists):
+		return nil, failed(eventstore.ErrLocked)
+	case !session.Answered(err):
+		end() // it may be there
+	}
+	return nil, failed(err)
+}
+
+// FilePromises implements eventstore.Space.
+func (s *space) FilePromises(ctx context.Context) (all []eventstore.FilePromise, err error) {
+	in, root := s.leaders.session, s.reader.root
+	names, err := in.List(ctx, root.Space())
+	if err != nil {
+		return nil, &eventstore.Error{Op: "list the promises of working space", Err: err}
+	}
+	for _, name := range names {
+		hash, is := layout.ParseFilePromise(name)
+		if !is {
+			continue
+		}
+		var data layout.FilePromise
+		_, err := in.GetJSON(ctx, path.Join(root.Space(), name), &data)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // it has ended meanwhile
+		}
+		if err != nil {
+			return nil, &eventstore.Error{Op: "read the promise to", Aggregate: hash.Aggregate(), Err: err}
+		}
+		all = append(all, eventstore.FilePromise{File: hash, Bytes: data.Bytes, Profile: data.Profile})
+	}
+	return all, nil
 }

@@ -151,7 +151,7 @@ var Layers = []Layer{
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/download"},
-		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
+		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason", "cmd/internal/daemon/space"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/payload"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),

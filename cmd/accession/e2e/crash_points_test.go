@@ -93,6 +93,7 @@ var scenes = []pointScene{
 	{"record/poll/...", polls},
 	{"record/listing/...", polls},
 	{"download/...", polls},
+	{"zklive/space/file...", polls},
 	{"store/local/...", polls},
 	{"store/outputs/...", putsOutputs},
 	{"zklive/entry/renew/...", leased},

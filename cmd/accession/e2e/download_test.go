@@ -207,6 +207,40 @@ func TestWorkerOfADirectoryIsKilled(t *testing.T) {
 	}
 }
 
+// TestSpaceOfADownload: while a file of an open directory is fetched, its size is promised in
+// ZooKeeper, and verify finds nothing wrong about that; then it is not.
+// Shows: P8
+func TestSpaceOfADownload(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "a.txt 20-Nov-2026 09:05 9")
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	dir.answer(func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-goOn
+		_, _ = io.WriteString(w, "some text")
+	})
+	p := newPolled(t, newInstallation(t), dir)
+	p.polled()
+	p.shown()
+	p.serveInProcess(run.RoleDownload)
+	<-asked
+	live, err := p.wired.LiveState(p.ctx())
+	p.must(err)
+	promised := func() []eventstore.FilePromise {
+		all, err := live.FilePromises(p.ctx())
+		p.must(err)
+		return all
+	}
+	if all := promised(); len(all) != 1 || all[0].File != dir.hash("a.txt") || all[0].Bytes != 9 || all[0].Profile != "test" {
+		t.Errorf("promised is %+v", all)
+	}
+	p.shown()
+	p.says(0, words("verify"))
+	close(goOn)
+	p.reaches("a.txt", domain.FileDownloaded)
+	waitFor(t, "the promise to end", func() bool { return len(promised()) == 0 })
+}
+
 // TestPollsThatAreKilled: a poll whose process is killed at any of its points is ended by the
 // next one, and nothing is known twice.
 // Shows: P1 P5

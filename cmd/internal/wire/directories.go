@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/groups"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/download"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/poll"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -39,6 +40,10 @@ func (in *Installation) Downloader(ctx context.Context) (*download.Downloader, e
 	var records *record.Records
 	err := openAll(ctx, into(&live, in.LiveState), into(&records, in.Records), into(&d.Files, in.FileHandler), into(&d.Tables, in.DB), into(&d.Profiles, in.profileSet), into(&client, in.client))
 	d.Hosts, d.Pauses, d.Source = live, records, &payload.Source{Client: client}
+	d.Space = space.NewFiles(live, func(name string) string {
+		p, _ := d.Profiles.Get(name) // of a profile that is gone: the installation's
+		return p.WorkingDir
+	})
 	d.Limits = func(ctx context.Context, profile string) (domain.Limits, error) {
 		all, err := in.fileLimits(ctx)
 		return all.Of(profile).Download, err

@@ -169,7 +169,8 @@ func (v *surveyor) promised(ctx context.Context) error {
 		if err == nil {
 			v.out.Promises[id] = []string{node}
 		}
-		return err == nil
+		_, ofFile := layout.ParseFilePromise(name) // it ends with its session
+		return err == nil || ofFile
 	})
 }
 

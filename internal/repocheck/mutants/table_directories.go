@@ -2,6 +2,18 @@ package main
 
 // directories: what open directories list, and what becomes of their files.
 var directories = []Mutant{{
+	Name: "the space of files without a job, for jobs", Why: "jobs and files of open directories fill the disk together",
+	At: "cmd/internal/daemon/space (*Account).countFiles", Do: []Op{Drop("files", "Bytes")},
+	Package: "cmd/internal/daemon/space", Test: "TestSpaceOfFiles",
+}, {
+	Name: "the space of others, for files without a job", Why: "files of open directories take the space that is promised to jobs",
+	At: "cmd/internal/daemon/space (*Files).Promise", Do: []Op{Never("Bytes")},
+	Package: "cmd/internal/daemon/space", Test: "TestSpaceOfFiles",
+}, {
+	Name: "the promise of space before a download", Why: "downloads of open directories count with nothing, and fill the disk beside jobs",
+	At: "cmd/internal/daemon/download (*attempt).make", Do: []Op{Call("Promise", "func() {}, error(nil)")},
+	Package: "cmd/accession/e2e", Test: "TestSpaceOfADownload",
+}, {
 	Name: "the server of a job that has asked to be left alone", Why: "jobs ask a server on, which has asked to be left alone",
 	At: "cmd/internal/daemon/limits (*permits).take", Do: []Op{Call("has", "false")},
 	Package: "cmd/internal/daemon/limits", Test: "TestServerThatRests",

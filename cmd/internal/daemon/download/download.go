@@ -4,7 +4,8 @@
 //
 // A file is downloaded by one worker at a time: it takes the file by writing that its attempt
 // begins (F2, F6), which the log lets one do. What another process did with a file meanwhile is
-// an ordinary answer. A file that is DOWNLOADED is on disk as a whole, by the digest of its
+// an ordinary answer. Before that it is promised working space, which ends with the attempt or
+// the session of its process. A file that is DOWNLOADED is on disk as a whole, by the digest of its
 // content ([store.Local]). An attempt whose process dies is ended by the sweeper.
 package download
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -49,6 +51,7 @@ type Downloader struct {
 	// Work opens the working directory that a profile names, "" = that of the installation.
 	Work         func(ctx context.Context, dir string) (*store.Work, error)
 	SpaceReserve int64 // bytes that stay free
+	Space        *space.Files
 	// Limits returns those of the downloads of a profile's files as they are now.
 	Limits  func(ctx context.Context, profile string) (domain.Limits, error)
 	Delay   time.Duration // from the first failure to the next attempt, which doubles up to Most
@@ -295,9 +298,14 @@ func (a *attempt) make(ctx context.Context) error {
 	if there && a.file.State == domain.FileDiscovered {
 		return a.do(ctx, domain.FileAlreadyThere{Size: m.Bytes(), SHA256: m.SHA256()})
 	}
-	if err := a.work.Room(a.SpaceReserve + max(a.listed, 0)); err != nil {
+	promised, err := a.Space.Promise(ctx, eventstore.FilePromise{File: a.file.Hash, Bytes: max(a.listed, 0), Profile: a.of.Name}, a.SpaceReserve, a.work.Free)
+	if errors.Is(err, eventstore.ErrLocked) {
+		return nil // another process has the file, or this one had it a moment ago
+	}
+	if err != nil {
 		return err
 	}
+	defer promised()
 	now, err := a.Files.Now(ctx)
 	if err != nil {
 		return err

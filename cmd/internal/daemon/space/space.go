@@ -25,8 +25,8 @@ const (
 	recountEvery, recountAfter = time.Second, 10 * time.Second
 )
 
-// Account is the account of the working space that is promised to jobs which have not
-// written it yet. One process at a time keeps it, under a lead: it counts the
+// Account is the account of the working space that is promised to jobs, and to files without a
+// job, which have not written it yet. One process at a time keeps it, under a lead: it counts the
 // promises in the live state when its lead begins, adds its own, and follows those
 // that begin and end in other processes. What is written shows as less free space.
 type Account struct {
@@ -34,8 +34,10 @@ type Account struct {
 	log     *slog.Logger
 	clock   func() time.Time
 	dirOf   func(profile string) string
-	askMu   sync.Mutex // held while asking or counting
-	counted time.Time  // when it was last counted; under asking
+	askMu   sync.Mutex       // held while asking or counting
+	counted time.Time        // when it was last counted; under asking
+	files   map[string]int64 // bytes that are promised to files without a job, by working directory; under asking
+	filesAt time.Time        // when they were counted; under asking
 
 	mu       sync.Mutex
 	term     *eventstore.Token // nil = another process leads
@@ -94,6 +96,9 @@ func (s *Account) count(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	ids, err := s.in.Promised(ctx)
+	if err == nil {
+		err = s.countFiles(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +117,20 @@ func (s *Account) count(ctx context.Context) error {
 		s.counted = at
 	}
 	return err
+}
+
+// countFiles counts what is promised to files without a job, by processes that download them.
+func (s *Account) countFiles(ctx context.Context) error {
+	at := s.clock()
+	all, err := s.in.FilePromises(ctx)
+	if err != nil {
+		return err
+	}
+	s.files, s.filesAt = map[string]int64{}, at
+	for _, p := range all {
+		s.files[s.dirOf(p.Profile)] += p.Bytes
+	}
+	return nil
 }
 
 // read counts the promises of other processes.
@@ -190,8 +209,8 @@ func (s *Account) Ask(ctx context.Context, j domain.Job, dir string, reserve int
 	defer s.askMu.Unlock()
 	if s.clock().Sub(s.counted) >= recountAfter {
 		err = s.count(ctx)
-	} else {
-		err = s.read(ctx)
+	} else if err = s.read(ctx); err == nil && s.clock().Sub(s.filesAt) >= recountEvery {
+		err = s.countFiles(ctx)
 	}
 	if err != nil {
 		return a, errors.Join(ErrUncounted, err)
@@ -221,7 +240,7 @@ func (s *Account) offer(j domain.Job, dir string, reserve int64, free func() (in
 		return Answer{}, err
 	}
 	s.drop(j.ID)
-	a.Left = a.Free - reserve - max(before, s.sums[dir])
+	a.Left = a.Free - reserve - max(before, s.sums[dir]) - s.files[dir]
 	if a.OK = a.Left >= j.SpaceNeeded && a.Left >= 0; a.OK {
 		s.keep(j.ID, promise{dir: dir, bytes: j.SpaceNeeded, version: j.Version + 1, inFlight: true})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -19,8 +20,30 @@ const tides = "tides" // a profile
 type promises struct {
 	mu    sync.Mutex
 	of    map[domain.JobID]eventstore.Promise
+	files []eventstore.FilePromise
 	fails error
 	looks int
+}
+
+func (p *promises) PromiseFile(_ context.Context, f eventstore.FilePromise) (func(), error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := func(other eventstore.FilePromise) bool { return other.File == f.File }
+	if slices.ContainsFunc(p.files, of) {
+		return nil, eventstore.ErrLocked
+	}
+	p.files = append(p.files, f)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.files = slices.DeleteFunc(p.files, of)
+	}, nil
+}
+
+func (p *promises) FilePromises(context.Context) ([]eventstore.FilePromise, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.files), p.fails
 }
 
 func (p *promises) LeadSpace(ctx context.Context) (context.Context, eventstore.Token, func(), error) {

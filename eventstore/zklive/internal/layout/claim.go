@@ -102,6 +102,21 @@ func (r Root) LeadSpace(worker string) (ops Ops) {
 	return ops
 }
 
+// PromiseFile returns the operations by which a worker promises working space to a file, and
+// EndFilePromise those by which it ends that.
+func (r Root) PromiseFile(p eventstore.FilePromise, worker string) (ops Ops) {
+	ops.Check(r.Worker(worker), Any, eventstore.ErrFenced)
+	ops.CreateEphemeral(r.FilePromise(p.File), Encode(FilePromise{Holder{worker}, p.Bytes, p.Profile}), eventstore.ErrLocked)
+	return ops
+}
+
+// EndFilePromise is the inverse of PromiseFile.
+func (r Root) EndFilePromise(h domain.FileHash, worker string) (ops Ops) {
+	ops.Check(r.Worker(worker), Any, eventstore.ErrFenced)
+	ops.Delete(r.FilePromise(h), Any, eventstore.ErrFenced)
+	return ops
+}
+
 // NextBucket returns the operations that close a bucket of the outbox and open the
 // next.
 func (r Root) NextBucket(shard int, bucket int64) (ops Ops) {

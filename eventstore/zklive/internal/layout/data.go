@@ -144,6 +144,13 @@ type Permit struct {
 	Submitter string `json:"submitter,omitempty"`
 }
 
+// FilePromise is the data of working space that is promised to a file.
+type FilePromise struct {
+	Holder
+	Bytes   int64  `json:"bytes"`
+	Profile string `json:"profile"`
+}
+
 // HoldOf returns the hold in the data of its node. One that cannot be read counts as set by
 // [domain.ByUnknown] when its node was created.
 func HoldOf(data []byte, created time.Time) *domain.Hold {

@@ -150,6 +150,22 @@ func (r Root) Space() string { return r.At("/space") }
 // Promise returns the path of the promise of working space to a job.
 func (r Root) Promise(id domain.JobID) string { return r.At("/space/" + string(id)) }
 
+// filePrefix begins the names of promises to files.
+const filePrefix = "file-"
+
+// FilePromise returns the path of the promise of working space to a file without a job.
+func (r Root) FilePromise(h domain.FileHash) string { return r.At("/space/" + filePrefix + string(h)) }
+
+// ParseFilePromise returns the file of the name of a promise.
+func ParseFilePromise(name string) (domain.FileHash, bool) {
+	hash, is := strings.CutPrefix(name, filePrefix)
+	if !is {
+		return "", false
+	}
+	h, err := domain.ParseFileHash(hash)
+	return h, err == nil
+}
+
 // QueueEntry returns the path of a job's queue entry, "" when it has none.
 func (r Root) QueueEntry(j domain.Job) string {
 	if entry := j.QueueEntry(); entry != "" {
