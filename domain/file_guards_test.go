@@ -344,6 +344,9 @@ func TestRestoreOutput(t *testing.T) {
 		if done, _ := d.Events[2].Data.(*domain.FileDone); done.Fence != d.Events[1].Version {
 			t.Errorf("the fence is %d, the attempt began with event %d", done.Fence, d.Events[1].Version)
 		}
+		if m, ok := domain.MoveOfFile(d.Events[0].Data); !ok || m.Reason == nil || m.Reason.Code != domain.CodeObjectSound || m.Reason.Failure() {
+			t.Errorf("taken back because of %+v", m.Reason)
+		}
 		f = fileIn(state)
 		f.Reason = &broken
 		if d, err := domain.DecideFile(f, back); err == nil {

@@ -39,6 +39,7 @@ func TestDecide(t *testing.T) {
 	same := file("b.fits", domain.FileReady)
 	downloaded, waiting, given := file("a.xml", domain.FileDownloaded), file("a.xml", domain.FileDownloading), file("a.xml", domain.FileIgnore)
 	nightly := setting.Rules{Slots: &setting.SlotRule{Layout: "20060102", LengthSeconds: 1}}
+	asks := setting.Rules{Predicate: &setting.Predicate{URL: "https://files.test/ready"}}
 	companion := setting.Rules{Companions: []setting.Companion{{Of: "*.fits", Needs: "{stem}.xml"}}}
 	for name, c := range map[string]struct {
 		rules setting.Rules
@@ -76,6 +77,9 @@ func TestDecide(t *testing.T) {
 		"stack with a hole":       {rules: setting.Rules{Stack: 2}, facts: eligible.Facts{Before: []eligible.File{downloaded, given}}, want: "waits stack_missing"},
 		"first of a stack":        {rules: setting.Rules{Stack: 1}, want: "waits stack_missing"},
 		"pending, and two more":   {rules: setting.Rules{MinFiles: 2, Stack: 1}, facts: eligible.Facts{Slot: domain.SlotPending}, want: "waits slot_pending files_missing stack_missing"},
+		"a yes of a predicate":    {rules: asks, facts: eligible.Facts{Answer: &eligible.Answer{Ready: true}}, want: "ready"},
+		"a no of a predicate":     {rules: asks, facts: eligible.Facts{Answer: &eligible.Answer{Why: "clouds"}}, want: "waits predicate_false"},
+		"a silent predicate":      {rules: asks, want: "waits predicate_false"},
 		"closed and excluded":     {rules: setting.Rules{MaxSize: 1}, facts: eligible.Facts{Slot: domain.SlotDone}, want: "skip size_excluded"},
 	} {
 		c.facts.Now, c.facts.File = now, file("n/a.fits", domain.FileDownloaded)

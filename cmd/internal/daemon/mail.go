@@ -33,9 +33,8 @@ func (s *steps) mailReport(ctx context.Context, t *BatchTask, r report.Body) (*d
 		return nil, err
 	}
 	if err != nil {
-		// The addresses are in the profile; the report itself is kept.
 		t.Log.Warn("no report mail can be sent without the profile", "error", err)
-		return nil, nil //nolint:nilerr // logged, and no reason to stop the report
+		return s.mails().Unsent(ctx, err, t.Batch, r)
 	}
 	return s.mails().Report(ctx, p, t.Batch, r)
 }

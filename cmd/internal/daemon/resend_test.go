@@ -145,3 +145,30 @@ func TestReportAgainAtOnce(t *testing.T) {
 		t.Errorf("%v, %d mails", err, len(w.mail.mails))
 	}
 }
+
+// A report whose profile is away when it is made is not mailed, which is told; when the profile is
+// there again an operator sends it.
+// Shows: P6
+func TestReportWithoutItsProfile(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t)
+	w.wantMails(profile.MailReport)
+	id, _ := w.mixed()
+	p := w.set[tides]
+	delete(w.set, tides)
+	w.turn(domain.DaemonBatchReporting)
+	all, err := w.records.BatchDeliveries(t.Context(), id)
+	if b := w.batch(id); err != nil || b.State != domain.BatchFailed || b.Report == nil || len(w.mail.mails) != 0 || len(all) != 1 || all[0].Key != string(id)+"/report" ||
+		all[0].State != record.DeliveryFailed || !strings.Contains(all[0].LastError, "`accession batch send-report "+string(id)+"` sends the report") {
+		t.Errorf("%+v, %v, %+v, %d mails", b, err, all, len(w.mail.mails))
+	}
+	events := w.recorded(id.Aggregate())
+	if told, ok := events[len(events)-1].Data.(*domain.BatchReported); !ok || told.Delivered || told.Reason == nil || told.Reason.Code != domain.CodeProfileUnknown || told.Reason.Class != domain.ClassSystem {
+		t.Errorf("%+v", events[len(events)-1])
+	}
+	w.set[tides] = p
+	r, failure, err := w.sendAgain(id, func(context.Context, domain.NoteDelivery) error { return nil })
+	if err != nil || failure != nil || r.Message.Key != string(id)+"/again/1" || len(w.mail.mails) != 1 || !slices.Equal(w.mail.mails[0].To, p.Notify.To) {
+		t.Errorf("%+v, %v, %v, %+v", r.Message, failure, err, w.mail.mails)
+	}
+}

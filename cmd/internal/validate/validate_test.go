@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/validate"
@@ -134,6 +135,34 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// unreadable is a content on a disk that does not give it, or its beginning alone.
+type unreadable struct {
+	*bytes.Reader
+	sum bool // the first reading of all succeeds
+}
+
+func (u *unreadable) Read(p []byte) (int, error) {
+	if u.sum {
+		return u.Reader.Read(p)
+	}
+	return 0, syscall.EIO
+}
+
+func (u *unreadable) ReadAt([]byte, int64) (int, error) { return 0, syscall.EIO }
+
+// TestUnreadable: a content that the disk does not give is wrong, at its first reading or later.
+func TestUnreadable(t *testing.T) {
+	t.Parallel()
+	sum := sha256.Sum256([]byte("text"))
+	for _, first := range []bool{false, true} {
+		err := validate.Check(t.Context(), &unreadable{bytes.NewReader([]byte("text")), first}, validate.Want{Name: "a.png", Size: 4, SHA256: hex.EncodeToString(sum[:])})
+		var fault *validate.Fault
+		if !errors.As(err, &fault) || fault.Code != validate.CodeUnreadable || !strings.Contains(fault.Message, syscall.EIO.Error()) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

@@ -33,6 +33,10 @@ var world = []Mutant{{
 	At: "cmd/internal/record (*Records).UseIdentifier", Do: []Op{Never("kept", "Collection")},
 	Package: daemon, Test: "TestForeignIdentifiers",
 }, {
+	Name: "a report whose profile is away", Why: "its depositor is never told, and only who reads the log learns of it", Was: true,
+	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Call("Unsent", "(*domain.NoteDelivery)(nil), nil")},
+	Package: daemon, Test: "TestReportWithoutItsProfile",
+}, {
 	Name: "rows of an update that name no object", Why: "each becomes a new object, and what was to be updated stays as it was", Was: true,
 	At: "cmd/internal/daemon/payload FillJob", Do: []Op{Never("ModeUpdate")},
 	Package: "cmd/internal/daemon/payload", Test: "TestRowsOfUpdates",
@@ -417,7 +421,7 @@ var bugs = []Mutant{{
 	Package: "cmd/internal/stack", Test: "TestKilledPostgresIsWaitedFor",
 }, {
 	Name: "a mail's key that changes with what is noted of its batch", Why: "a report that is made again is mailed again", Was: true,
-	At: "cmd/internal/daemon/delivery (Mails).Report", Do: []Op{Value("key", `fmt.Sprintf("%s/%d", r.Batch, b.Version)`, "string")},
+	At: "cmd/internal/daemon/delivery messageOf", Do: []Op{Value("key", `fmt.Sprintf("%s/%d", r.Batch, b.Version)`, "string")},
 	Package: daemon, Test: "TestOneMailAReport",
 }, {
 	Name: "the key of a report that is sent again and whose end is unknown", Why: "an operator who asks once more after a crash sends a second mail",

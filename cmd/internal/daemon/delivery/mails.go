@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -20,17 +21,31 @@ type Mails struct {
 // Report mails the report of a batch if the profile wants it: one mail for each report,
 // however often the step runs.
 func (m Mails) Report(ctx context.Context, p profile.Profile, b domain.Batch, r report.Body) (*domain.NoteDelivery, error) {
-	// A batch is reported once, and updated once after each report: these keys stay
-	// the same whatever else is noted about the batch meanwhile.
-	about, key := Report, string(r.Batch)+"/"+Report
-	if b.State == domain.BatchUpdateReporting && b.Report != nil {
-		about, key = Update, fmt.Sprintf("%s/%s/%.16s", r.Batch, Update, b.Report.ReportSHA256)
-	}
 	letter, err := report.LetterOf(p, r, "")
 	if err != nil {
 		return nil, err
 	}
-	return m.Send(ctx, p, profile.MailReport, record.Message{Key: key, About: about, Batch: r.Batch}, letter)
+	return m.Send(ctx, p, profile.MailReport, messageOf(b, r), letter)
+}
+
+// Unsent notes that a report is not mailed because its profile, which has the addresses, is
+// missing. The report is kept, and an operator can have it sent.
+func (m Mails) Unsent(ctx context.Context, missing error, b domain.Batch, r report.Body) (*domain.NoteDelivery, error) {
+	of := messageOf(b, r)
+	of.Channel = record.ChannelMail
+	why := reason.System(domain.CodeProfileUnknown, "%v; when the profile is there, `accession batch send-report %s` sends the report", missing, r.Batch)
+	return m.result(ctx, of, func(record.Delivery) error { return why })
+}
+
+// messageOf returns the message by which a report is told. A batch is reported once, and updated
+// once after each report: these keys stay the same whatever else is noted about the batch
+// meanwhile.
+func messageOf(b domain.Batch, r report.Body) record.Message {
+	about, key := Report, string(r.Batch)+"/"+Report
+	if b.State == domain.BatchUpdateReporting && b.Report != nil {
+		about, key = Update, fmt.Sprintf("%s/%s/%.16s", r.Batch, Update, b.Report.ReportSHA256)
+	}
+	return record.Message{Key: key, About: about, Batch: r.Batch}
 }
 
 // Send sends one message and records its result. A mail that cannot be sent never stops
@@ -41,12 +56,17 @@ func (m Mails) Send(ctx context.Context, p profile.Profile, kind profile.Mail, o
 		return nil, nil
 	}
 	of.Channel, of.Recipients = record.ChannelMail, p.Notify.To
-	sent, err := Make(ctx, m.Records, "mail/send", of, func(d record.Delivery) error {
+	return m.result(ctx, of, func(d record.Delivery) error {
 		if m.Drop == nil {
 			return errors.New("no mail drop is configured")
 		}
 		return m.Drop.Send(ctx, mailOf(letter, of.Key, p.Notify.From, of.Recipients, d))
-	}, nil)
+	})
+}
+
+// result sends a mail and returns its result.
+func (m Mails) result(ctx context.Context, of record.Message, send func(record.Delivery) error) (*domain.NoteDelivery, error) {
+	sent, err := Make(ctx, m.Records, "mail/send", of, send, nil)
 	note := NoteOf(of, sent.Failure)
 	return &note, err
 }

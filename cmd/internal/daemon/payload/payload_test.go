@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
 )
@@ -37,6 +38,16 @@ func TestFile(t *testing.T) {
 		if got != c.want || codeOf(err) != c.code || (err == nil) != (c.code == "") {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// A profile whose addresses cannot be read opens no client.
+func TestClientOfABrokenProfile(t *testing.T) {
+	t.Parallel()
+	p := profile.Defaults()
+	p.Name, p.Fetch.Allow = "maps", []string{"somewhere"}
+	if _, err := (&Source{}).ClientOf(p); codeOf(err) != reason.CodeProfileBroken || !strings.Contains(err.Error(), "profile maps: ") {
+		t.Errorf("%v", err)
 	}
 }
 
