@@ -142,12 +142,12 @@ func (m *manyJobs) measure(warm, measured int) {
 	s := m.serve()
 	m.ends(domain.EventJobCleaned, warm)
 	pid := s.cmd.Process.Pid
-	before, begun, io0 := cputime.Now(m.b, pid, m.db), time.Now(), calls(m.b, pid)
+	before, begun, io0 := cputime.Now(m.b, pid), time.Now(), calls(m.b, pid)
 	m.b.ResetTimer()
 	profiled := m.profile(s)
 	events := m.ends(domain.EventJobCleaned, measured)
 	took := time.Since(begun)
-	cost, io1 := cputime.Now(m.b, pid, m.db).Since(before), calls(m.b, pid)
+	cost, io1 := cputime.Now(m.b, pid).Since(before), calls(m.b, pid)
 	<-profiled
 	s.stop()
 	n := float64(measured)
@@ -204,10 +204,10 @@ func fetchBare(url, to string) error {
 		return err
 	}
 	defer f.Close()
-	if _, err = io.Copy(io.MultiWriter(f, sha256.New()), res.Body); err != nil {
+	if _, err := io.Copy(io.MultiWriter(f, sha256.New()), res.Body); err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
+	if err := f.Sync(); err != nil {
 		return err
 	}
 	return os.Rename(to+".part", to)

@@ -51,7 +51,7 @@ func (l *leads) take(ctx context.Context, name string) (release func(), taken bo
 	return sync.OnceFunc(func() { l.end(name) }), true, nil
 }
 
-// end gives a lead back.
+// end ends a lead.
 func (l *leads) end(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,14 +67,14 @@ func (l *leads) end(name string) {
 	l.rest()
 }
 
-// rest gives the session back when nothing is held.
+// rest releases the session when nothing is held.
 func (l *leads) rest() {
 	if len(l.held) == 0 {
 		l.drop()
 	}
 }
 
-// drop gives the session back.
+// drop releases the session.
 func (l *leads) drop() {
 	if l.conn != nil {
 		l.conn.Release()

@@ -92,21 +92,21 @@ func (m *envelopeBench) report(name string, value float64) {
 func (m *envelopeBench) code(b *testing.B, data [][]byte) {
 	b.Helper()
 	messages := make([]codec.Message, len(m.w.events))
-	before := cputime.Now(b, os.Getpid(), m.w.db)
+	before := cputime.Now(b, os.Getpid())
 	for i, r := range m.w.events {
 		var err error
 		if messages[i], err = m.encode(r, data[i], "bench"); err != nil {
 			b.Fatal(err)
 		}
 	}
-	m.report("encode-cpu-us", cputime.Per(cputime.Now(b, os.Getpid(), m.w.db).Since(before).Ours, enveloped))
-	before = cputime.Now(b, os.Getpid(), m.w.db)
+	m.report("encode-cpu-us", cputime.Per(cputime.Now(b, os.Getpid()).Since(before).Ours, enveloped))
+	before = cputime.Now(b, os.Getpid())
 	for _, msg := range messages {
 		if _, err := codec.Decode(msg); err != nil {
 			b.Fatal(err)
 		}
 	}
-	m.report("decode-cpu-us", cputime.Per(cputime.Now(b, os.Getpid(), m.w.db).Since(before).Ours, enveloped))
+	m.report("decode-cpu-us", cputime.Per(cputime.Now(b, os.Getpid()).Since(before).Ours, enveloped))
 }
 
 // append sends the events as the log does, in atomic batches with the expected sequence
@@ -117,7 +117,7 @@ func (m *envelopeBench) append(b *testing.B, data [][]byte) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	before, began := cputime.Now(b, os.Getpid(), m.w.db), time.Now()
+	before, began := cputime.Now(b, os.Getpid()), time.Now()
 	last, seq := map[domain.Aggregate]uint64{}, uint64(0)
 	for first := 0; first < len(m.w.events); first += jslog.MaxBatch {
 		p, err := jetstreamext.NewBatchPublisher(js, jetstreamext.BatchFlowControl{AckFirst: false})
@@ -146,7 +146,7 @@ func (m *envelopeBench) append(b *testing.B, data [][]byte) {
 		}
 	}
 	m.report("append/s", m.w.perSecond(time.Since(began)))
-	cost := cputime.Now(b, os.Getpid(), m.w.db).Since(before)
+	cost := cputime.Now(b, os.Getpid()).Since(before)
 	m.report("append-cpu-us", cputime.Per(cost.Ours, enveloped))
 	m.report("append-nats-us", cputime.Per(cost.NATS, enveloped))
 	m.w.stream.Last = enveloped
@@ -160,9 +160,9 @@ func (m *envelopeBench) append(b *testing.B, data [][]byte) {
 // read reads the log as projections and rebuilds do.
 func (m *envelopeBench) read(b *testing.B) {
 	b.Helper()
-	before := cputime.Now(b, os.Getpid(), m.w.db)
+	before := cputime.Now(b, os.Getpid())
 	m.report("read/s", m.w.perSecond(m.w.readDecoded(b)))
-	cost := cputime.Now(b, os.Getpid(), m.w.db).Since(before)
+	cost := cputime.Now(b, os.Getpid()).Since(before)
 	m.report("read-cpu-us", cputime.Per(cost.Ours, enveloped))
 	m.report("read-nats-us", cputime.Per(cost.NATS, enveloped))
 }
@@ -178,9 +178,9 @@ func (m *envelopeBench) rebuild(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	before := cputime.Now(b, os.Getpid(), m.w.db)
+	before := cputime.Now(b, os.Getpid())
 	replayed, rebuilt := m.w.rebuild(b)
-	cost := cputime.Now(b, os.Getpid(), m.w.db).Since(before)
+	cost := cputime.Now(b, os.Getpid()).Since(before)
 	m.report("replay/s", replayed)
 	m.report("rebuild/s", rebuilt)
 	m.report("rebuild-cpu-us", cputime.Per(cost.Ours, enveloped))

@@ -39,9 +39,9 @@ func BenchmarkTables(b *testing.B) {
 		live := w.live(b)
 		read, decoded := w.perSecond(w.readRaw(b)), w.perSecond(w.readDecoded(b))
 		bare, indexed := w.copied(b)
-		before := cputime.Now(b, os.Getpid(), w.db)
+		before := cputime.Now(b, os.Getpid())
 		replayed, rebuilt := w.rebuild(b)
-		cost := cputime.Now(b, os.Getpid(), w.db).Since(before)
+		cost := cputime.Now(b, os.Getpid()).Since(before)
 		for _, m := range []struct {
 			name string
 			n    float64

@@ -4,16 +4,14 @@ package cputime
 
 import (
 	"bytes"
-	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Used is the processor time that a process and the servers have used.
@@ -29,47 +27,43 @@ func Per(d time.Duration, n int) float64 { return float64(d.Microseconds()) / fl
 
 // Now returns what the process and the servers of the test have used until now. The servers
 // must be on this machine.
-func Now(b testing.TB, pid int, db *pgxpool.Pool) (u Used) {
-	b.Helper()
+func Now(t testing.TB, pid int) (u Used) {
+	t.Helper()
 	f := stat(pid)
 	if f == nil {
-		b.Fatalf("there is no process %d", pid)
+		t.Fatalf("there is no process %d", pid)
 	}
-	u.Ours = ticks(f[11] + f[12])
-	u.ZooKeeper = listener(b, os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
-	u.NATS = listener(b, os.Getenv("ACCESSION_TEST_NATS"))
-	var child int
-	if err := db.QueryRow(context.Background(), "select pid from pg_stat_activity where backend_type = 'checkpointer'").Scan(&child); err != nil {
-		b.Fatal(err)
+	at, err := url.Parse(os.Getenv("ACCESSION_TEST_POSTGRES"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	postmaster := stat(child)
-	if postmaster == nil {
-		b.Fatal("PostgreSQL does not run on this machine")
-	}
+	u.Ours = f.own()
+	u.ZooKeeper = stat(listener(t, os.Getenv("ACCESSION_TEST_ZOOKEEPER"))).own()
+	u.NATS = stat(listener(t, os.Getenv("ACCESSION_TEST_NATS"))).own()
+	postmaster := listener(t, at.Host)
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, name := range all {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		f := stat(pid)
-		switch {
+		switch f := stat(pid); {
 		case f == nil: // it has ended
-		case pid == postmaster[1]:
-			u.Postgres += ticks(f[11] + f[12] + f[13] + f[14]) // with those that have ended
-		case f[1] == postmaster[1]:
-			u.Postgres += ticks(f[11] + f[12])
+		case pid == postmaster:
+			u.Postgres += f.own() + f.ended()
+		case f[1] == postmaster:
+			u.Postgres += f.own()
 		}
 	}
 	return u
 }
 
-// listener returns what the process has used that listens at the address.
-func listener(b testing.TB, address string) time.Duration {
-	b.Helper()
+// listener returns the process that listens at the address; of several, that which came first.
+func listener(t testing.TB, address string) (first int) {
+	t.Helper()
 	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	sockets := map[string]bool{}
 	for _, name := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -83,31 +77,39 @@ func listener(b testing.TB, address string) time.Duration {
 	}
 	open, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, name := range open {
-		if to, err := os.Readlink(name); err == nil && sockets[to] {
-			pid, _ := strconv.Atoi(strings.Split(name, "/")[2])
-			if f := stat(pid); f != nil {
-				return ticks(f[11] + f[12])
-			}
+		to, err := os.Readlink(name)
+		if err != nil || !sockets[to] {
+			continue
+		}
+		if pid, _ := strconv.Atoi(strings.Split(name, "/")[2]); first == 0 || pid < first {
+			first = pid
 		}
 	}
-	b.Fatalf("nothing on this machine listens at %s", address)
-	return 0
+	if first == 0 {
+		t.Fatalf("nothing on this machine listens at %s", address)
+	}
+	return first
 }
+
+// numbers are those of /proc/PID/stat from the third field on: [1] is the parent.
+type numbers []int
+
+// own is the time of the process itself, ended that of its children that have ended.
+func (f numbers) own() time.Duration   { return ticks(f[11] + f[12]) }
+func (f numbers) ended() time.Duration { return ticks(f[13] + f[14]) }
 
 // ticks of the kernel's clock, a hundred a second.
 func ticks(n int) time.Duration { return time.Duration(n) * 10 * time.Millisecond }
 
-// stat returns the numbers of /proc/PID/stat from the third field on; [1] is the
-// parent, [11] to [14] are times.
-func stat(pid int) []int {
+// stat returns the numbers of a process, nil when it has ended.
+func stat(pid int) (list numbers) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return nil
 	}
-	var list []int
 	for _, word := range strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:])) {
 		n, _ := strconv.Atoi(word) // the state is a letter
 		list = append(list, n)
