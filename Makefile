@@ -78,7 +78,7 @@ build: ## build bin/accession, static, without cgo
 # starts many processes that die (they are built without it in any case), and what
 # damages one thing, or takes one row of a table, after another. A new one is named here.
 LARGE        := TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps
-DYING        := TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|EntriesAndQueries|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad|EntriesUnderKills
+DYING        := TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|EntriesAndQueries|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad|EntriesUnderKills|OCFLWriterThatIsKilled
 TABLES       := TestEvery(Row|Refusal)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
@@ -90,19 +90,20 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport
+	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport
 	@$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport
 
 setup-test:
 	@deploy/setup/install.sh test
 	@deploy/setup/webservers.sh bin/web
 	@deploy/setup/browser.sh bin/browser
+	@deploy/setup/ocfl.sh bin/ocfl
 
-# Tests that need a browser, and no servers.
-BROWSER := InABrowser$$
+# Tests that need a browser or the reader of OCFL, and no servers.
+WITH_TOOLS := (InABrowser|OCFLReadByAnotherProgram)$$
 
-unit: ## tests that need no servers, and no browser
-	@$(GOTEST) -skip '$(BROWSER)' $$(go list ./... | grep -vE '$(NEED_SERVERS)')
+unit: ## tests that need no servers, and nothing of bin/
+	@$(GOTEST) -skip '$(WITH_TOOLS)' $$(go list ./... | grep -vE '$(NEED_SERVERS)')
 
 lint: $(GOLANGCI) $(DEADCODE) ## golangci-lint, as .golangci.yaml says; no function that only tests call
 	@$(GOLANGCI) run ./...

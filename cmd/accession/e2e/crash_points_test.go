@@ -23,6 +23,8 @@ import (
 // the reason.
 var unreached = map[string]string{
 	"zklive/restore/epoch/*": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
+	"store/ocfl/commit/*":    "objects in a bucket, and the store of an installation is a directory; TestOCFLWriteThatFails writes there",
+	"store/ocfl/unstage/*":   "a version is not written for another reason than a death; TestOCFLWriteOfOtherBytes does so",
 }
 
 // A pointScene brings a process to a point. What is not in the table is on the way of
@@ -80,6 +82,7 @@ var scenes = []pointScene{
 	{"mint/service/...", registers},
 	{"daemon/processing/register/...", registers},
 	{"store/delete/...", triesAgain},
+	{"store/ocfl/...", storesInOCFL},
 	{"store/put/rename/...", leavesOut},
 	{"migrations/...", migrates},
 	{"projections/rebuild/...", rebuilds},

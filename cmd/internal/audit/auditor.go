@@ -22,7 +22,8 @@ import (
 // with the object it was at. A file that is missing or changed is noted in the records,
 // and once its job is completed its history says that it is given up (F16 and F15). If a
 // sound copy is put back, its history says that too (O2, F11 and F12). Rows that the inventory
-// lacks are made again. The auditor changes neither the store nor rows that are there.
+// lacks are made again, and what describes an object of OCFL (see [store.Store.SettleOCFL]).
+// The auditor changes neither what deposits have stored nor rows that are there.
 type Auditor struct {
 	Config
 	Files *files.Handler
@@ -184,23 +185,25 @@ func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []record.
 	return err
 }
 
-// missingRows are the findings that say that the inventory lacks something.
-var missingRows = []domain.Code{consistency.VersionUnrecorded, consistency.IdentifierMissing, consistency.LocalIDMissing}
+// made are the findings whose cause the auditor mends: the inventory lacks something, or what
+// describes an object of OCFL is not that of its newest version.
+var made = []domain.Code{consistency.VersionUnrecorded, consistency.IdentifierMissing, consistency.LocalIDMissing, consistency.OCFLInventoryWrong}
 
 // restore makes again what the inventory lacks, from storage manifests whose SHA-256 is that
-// in the log. What cannot be made again is left for a person; the pass goes on.
+// in the log, and what describes objects of OCFL, from the inventories of their newest
+// versions. What cannot be made again is left for a person; the pass goes on.
 func (a *Auditor) restore(ctx context.Context, found []consistency.Finding) error {
 	missing := slices.DeleteFunc(slices.Clone(found), func(f consistency.Finding) bool {
-		return f.Severity != consistency.Repairable || !slices.Contains(missingRows, f.Code)
+		return f.Severity != consistency.Repairable || !slices.Contains(made, f.Code)
 	})
 	if len(missing) == 0 {
 		return nil
 	}
 	if err := a.Restore(ctx, missing); err != nil {
-		a.Log.Error("what the inventory lacks is not made again", "findings", len(missing), "first", missing[0].Subject, "error", err)
+		a.Log.Error("what the inventory or an object lacks is not made again", "findings", len(missing), "first", missing[0].Subject, "error", err)
 		return ctx.Err()
 	}
-	a.Log.Warn("what the inventory lacked was made again", "findings", len(missing), "first", missing[0].Subject)
+	a.Log.Warn("what the inventory or an object lacked was made again", "findings", len(missing), "first", missing[0].Subject)
 	return nil
 }
 

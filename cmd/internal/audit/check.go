@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/cmd/internal/store/ocfl"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -87,6 +89,8 @@ type checker struct {
 	paged   func(context.Context, []*version) error
 	files   atomic.Int64
 	read    atomic.Int64
+	// described are the objects whose inventories have a finding.
+	described sync.Map
 
 	mu     sync.Mutex
 	report Report
@@ -206,6 +210,24 @@ func (c *checker) version(ctx context.Context, v *version, kept record.Kept) err
 		}
 	}
 	c.kept(v, m, kept)
+	return c.inventories(ctx, objects, v)
+}
+
+// inventories compares what describes an object of OCFL with its newest version. What is
+// wrong for all of its versions is found once.
+func (c *checker) inventories(ctx context.Context, objects *store.Store, v *version) error {
+	faults, err := objects.OCFLFaults(ctx, v.Object, v.manifestKey(), v.digest)
+	if store.CodeOf(err) == store.CodeMismatch {
+		c.found(consistency.NewFinding(consistency.OCFLInventoryWrong, v.subject(), v.manifestKey(), "its version in the inventory of its object", err.Error(), nil))
+		return nil
+	}
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	if _, again := c.described.LoadOrStore(v.Object, true); !again {
+		c.found(consistency.NewFinding(consistency.OCFLInventoryWrong, v.subject(), strings.Join(faults, ", "), "what the newest version of "+v.Object+" says", "something else, or nothing",
+			func(ctx context.Context) error { return objects.SettleOCFL(ctx, v.Object) }))
+	}
 	return nil
 }
 
@@ -347,20 +369,26 @@ func (c *checker) unexplainedFiles(ctx context.Context, h *History) error {
 	for _, v := range h.jobs {
 		if v.Object != "" {
 			known[store.VersionPrefix(v.Object, v.Version)] = true
+			known[store.OCFLRoot(v.Object)] = true
 		}
+	}
+	for _, f := range ocfl.StorageRoot() {
+		known[store.OCFLPrefix+f.Name] = true
 	}
 	suspects := map[string]int{} // files of a version
 	n := 0
 	for _, s := range stores {
-		for o, err := range s.List(ctx, objectsPrefix) {
-			if err != nil {
-				return err
-			}
-			if n++; n%1000 == 0 {
-				c.progress("listing stored objects", n, 0)
-			}
-			if prefix := versionPrefix(o.Key); !known[prefix] {
-				suspects[prefix]++
+		for _, prefix := range objectsPrefixes {
+			for o, err := range s.List(ctx, prefix) {
+				if err != nil {
+					return err
+				}
+				if n++; n%1000 == 0 {
+					c.progress("listing stored objects", n, 0)
+				}
+				if prefix := versionPrefix(o.Key); !known[prefix] {
+					suspects[prefix]++
+				}
 			}
 		}
 	}
@@ -374,6 +402,7 @@ func (c *checker) unexplainedFiles(ctx context.Context, h *History) error {
 	}
 	for _, id := range reserved {
 		delete(suspects, store.VersionPrefix(id.Object, id.Version))
+		delete(suspects, store.OCFLRoot(id.Object))
 	}
 	for _, prefix := range slices.Sorted(maps.Keys(suspects)) {
 		c.found(consistency.NewFinding(consistency.StoredUnexplained, "", prefix, "nothing", fmt.Sprintf("%d files", suspects[prefix]), nil))

@@ -14,11 +14,12 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// objectsPrefix begins the keys of all stored objects.
-const objectsPrefix = "objects/"
+// objectsPrefixes begin the keys of all stored objects.
+var objectsPrefixes = []string{"objects/", store.OCFLPrefix}
 
 // versionPrefix returns the part of a key that names the version, as
-// store.VersionPrefix does; the key itself when it has too few parts.
+// store.VersionPrefix does, or the object, as store.OCFLRoot does, both of which have five
+// parts; the key itself when it has too few parts.
 func versionPrefix(key string) string {
 	parts := strings.SplitN(key, "/", 6)
 	if len(parts) < 6 {

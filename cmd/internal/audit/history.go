@@ -34,6 +34,7 @@ type version struct {
 	batch              domain.BatchID
 	profile, submitter string
 	digest             string // SHA-256 of the storage manifest
+	key                string // of the storage manifest, "" = that of Accession's own layout
 	minted             bool   // its identifier was minted for the job
 	recorded           bool   // the inventory has it
 	highest            bool   // of the recorded versions of its object
@@ -93,6 +94,9 @@ func (h *History) Observe(r domain.Recorded) {
 		if v := h.jobs[id]; v != nil {
 			v.VersionID = record.VersionID{Object: d.Object.Primary, Version: d.Object.Version}
 			v.digest, v.files, v.bytes = d.Object.ManifestSHA256, d.Object.Files, d.Object.Bytes
+			if strings.HasPrefix(d.Object.ManifestKey, store.OCFLPrefix) {
+				v.key = d.Object.ManifestKey
+			}
 		}
 	}
 	if v := h.jobs[id]; v != nil && r.Type == domain.EventJobRecorded {
@@ -134,6 +138,8 @@ func (v *version) object() domain.StoredObject {
 	return domain.StoredObject{Primary: v.Object, Version: v.Version, ManifestKey: v.manifestKey(), ManifestSHA256: v.digest, Files: v.files, Bytes: v.bytes}
 }
 
-func (v *version) manifestKey() string { return store.ManifestKey(v.Object, v.Version) }
+func (v *version) manifestKey() string {
+	return cmp.Or(v.key, store.ManifestKey(v.Object, v.Version))
+}
 
 func (v *version) subject() string { return v.Job.Aggregate().String() }

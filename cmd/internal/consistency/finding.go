@@ -145,6 +145,7 @@ const (
 	StoredSizeWrong    domain.Code = "stored_size_wrong"
 	StoredCorrupt      domain.Code = "stored_corrupt"
 	StoredUnexplained  domain.Code = "stored_unexplained"
+	OCFLInventoryWrong domain.Code = "ocfl_inventory_wrong"
 )
 
 // FindingCode describes a code: where it is found, who can resolve it, what it means
@@ -252,6 +253,7 @@ var FindingCodes = []FindingCode{
 	{StoredSizeWrong, InStore, Person, "a stored file has another size than it had", fromCopy},
 	{StoredCorrupt, InStore, Person, "a stored file has another SHA-256 than it had; found by `--deep` only", fromCopy},
 	{StoredUnexplained, InStore, Person, "the store has files of a version that no job has reserved or stored", "check whether the log lost its end (`accession restore log`); if not, they are not Accession's: remove them by hand"},
+	{OCFLInventoryWrong, InStore, Repairable, "the inventory, its sidecar or the declaration of an OCFL object is not that of its newest version, or that version's inventory is damaged or lacks a version", "`accession verify --repair` writes them again from the inventory of the newest version, as the auditor does; a damaged one has to be put back from a copy of the store"},
 }
 
 var findingCodes = func() map[domain.Code]FindingCode {

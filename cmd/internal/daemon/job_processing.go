@@ -173,13 +173,13 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 	if err != nil {
 		return o, err
 	}
-	v := store.Version{Object: j.Identifiers.Primary, Number: number, Created: domain.At(s.cfg.Handler.Clock()),
+	v := store.Version{Object: j.Identifiers.Primary, Number: number, Layout: store.Layout(t.Profile.Layout), Created: domain.At(s.cfg.Handler.Clock()),
 		Job: j.ID, Batch: j.Configuration.BatchID, LocalIDs: j.Identifiers.LocalID,
 		Deposit: &store.Deposit{Owner: t.Profile.Owner, Collection: t.Profile.Collection, ProfileName: t.Profile.Name, Submitter: j.Configuration.Submitter,
 			ErcWho: j.Metadata.ErcWho, ErcWhat: j.Metadata.ErcWhat, ErcWhen: j.Metadata.ErcWhen}}
 	// If an attempt was interrupted after its last write, its time is kept.
 	var stands *store.StorageManifest
-	had, _, err := objects.ReadManifest(ctx, store.ManifestKey(v.Object, v.Number))
+	had, _, _, err := objects.FindManifest(ctx, v.Object, v.Number)
 	switch {
 	case err == nil:
 		v.Created, v.Base, stands = had.Created, had.Base, &had

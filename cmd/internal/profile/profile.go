@@ -29,6 +29,10 @@ type Profile struct {
 	// Storage is the URL of the bucket that keeps the objects, without user name
 	// and password; "default" is that of the installation.
 	Storage string `yaml:"storage" json:"storage"`
+	// Layout is how the objects are laid out there: LayoutOCFL, or "" for Accession's own
+	// layout. It counts for versions that are stored from then on. A file may say accession
+	// for "".
+	Layout string `yaml:"layout,omitempty" json:"layout,omitempty"`
 
 	Priority Priority `yaml:"priority" json:"priority"`
 	Callback Callback `yaml:"callback" json:"callback"`
@@ -61,6 +65,9 @@ type Profile struct {
 	// Version names the content: it changes whenever the profile does.
 	Version string `yaml:"-" json:"-"`
 }
+
+// LayoutOCFL is OCFL 1.1, the Oxford Common File Layout.
+const LayoutOCFL = "ocfl"
 
 // Identifier is how new objects are named.
 type Identifier struct {

@@ -152,6 +152,7 @@ func TestFaults(t *testing.T) {
 		{"identifier: {naan: 12345, shoulder: FK4}", 4, "identifier.shoulder"},
 		{"identifier: {naan: 12345, shoulder: fk4, scheme: uuid}", 4, "identifier.scheme"},
 		{"storage: maps", 5, "storage"},
+		{"layout: bagit", 5, "layout"},
 		{"storage: ''", 5, "storage"},
 		{"storage: s3://key:secret@maps", 5, "storage"},
 		{"storage: file:///srv/../etc", 5, "storage"},
@@ -248,7 +249,7 @@ func edit(text string) string {
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "digest_algorithm: SHA-256",
+		"storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "digest_algorithm: SHA-256",
 		"fetch: {allow: ['10.0.0.0/8', '[::1]:8080', 'files.example.org:443', '::1/128']}", "fetch:", "limits: {max_files: 1}",
 		"callback: {url: 'https://example.org/hook?collection=maps'}", "priority: {large_batch: {jobs: 0, priority: 0}}",
 	} {

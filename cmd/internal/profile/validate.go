@@ -56,6 +56,7 @@ func (d *document) validate(p *Profile) {
 			"write 1 to 128 printable ASCII characters without space, slash and colon"},
 		{strings.TrimSpace(p.Owner) != "", "owner", "it is missing", "say who answers for the collection"},
 		{storage == "", "storage", storage, "write default, or a bucket URL such as file:///srv/maps"},
+		{p.Layout == "" || p.Layout == LayoutOCFL || p.Layout == layoutOwn, "layout", wrong(p.Layout, "is not known"), "write accession or ocfl"},
 		{p.Callback.URL == "" || manifest.CheckURL(p.Callback.URL, false) == nil, "callback.url", "it is not a URL that can be called",
 			"write http or https, a host and a path, without user name, password and fragment"},
 		{algorithmErr == nil, "digest_algorithm", wrong(string(p.DigestAlgorithm), "is not known"), "use one of " + join(manifest.Algorithms())},
@@ -80,7 +81,13 @@ func (d *document) validate(p *Profile) {
 	if p.Identifier.Minter == minterLocal {
 		p.Identifier.Minter = ""
 	}
+	if p.Layout == layoutOwn {
+		p.Layout = ""
+	}
 }
+
+// layoutOwn is how a file may say that objects have Accession's own layout.
+const layoutOwn = "accession"
 
 // minterLocal is how a file may say that no service makes the identifiers known.
 const minterLocal = "local"

@@ -25,6 +25,9 @@ func TestDurability(t *testing.T) {
 		"version": func(t *testing.T, dir string) {
 			write(t, open(t, dir), sample())
 		},
+		"version in OCFL": func(t *testing.T, dir string) {
+			write(t, open(t, dir), inOCFL(1))
+		},
 		"claim": func(t *testing.T, dir string) {
 			if err := claim(t, testWork(t, dir), "1", map[string]string{"a": "1", "b/c": "2"}).Commit(); err != nil {
 				t.Fatal(err)

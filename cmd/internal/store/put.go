@@ -25,6 +25,9 @@ import (
 // uploads until their digest is known.
 const tmpPrefix = "tmp/"
 
+// stagePrefix begins the keys of versions that are written there as a whole.
+const stagePrefix = tmpPrefix + "ocfl-"
+
 // Blob is what was stored.
 type Blob struct {
 	Key    string
@@ -56,7 +59,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) 
 	if err := checkKey(key); err != nil {
 		return Blob{}, err
 	}
-	if strings.HasPrefix(key, tmpPrefix) {
+	if strings.HasPrefix(key, tmpPrefix) && !strings.HasPrefix(key, stagePrefix) {
 		return Blob{}, &Error{Code: CodeBadKey, Op: "put", Key: key, Hint: "tmp/ is for writes under way"}
 	}
 	var got Blob

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
@@ -24,6 +25,8 @@ import (
 type Store struct {
 	bucket *blob.Bucket
 	dir    *dir // nil unless the bucket is a directory
+	// declared is set once the bucket is known to be a storage root of OCFL.
+	declared atomic.Bool
 }
 
 // Info describes an object without reading it.

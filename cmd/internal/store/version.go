@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,6 +26,8 @@ type Version struct {
 	Files    []File
 	Deposit  *Deposit
 	Base     int // the version that this one updates, 0 = none
+	// Layout is how its files are laid out. It counts when the version does not exist.
+	Layout Layout
 }
 
 // File is one file of a [Version].
@@ -63,10 +66,13 @@ func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	key := ManifestKey(v.Object, v.Number)
-	if done, err := s.settled(ctx, key, m); CodeOf(err) != CodeNotFound {
+	if done, err := s.settled(ctx, v.Object, v.Number, m); CodeOf(err) != CodeNotFound {
 		return done, err
 	}
+	if v.Layout == LayoutOCFL {
+		return s.writeOCFL(ctx, v, m)
+	}
+	key := ManifestKey(v.Object, v.Number)
 	if err := s.writeFiles(ctx, v.Files, m.Files); err != nil {
 		return Stored{}, err
 	}
@@ -76,7 +82,7 @@ func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 	}
 	_, err = s.PutIfAbsent(ctx, key, bytes.NewReader(data))
 	if CodeOf(err) == CodeConflict {
-		return s.settled(ctx, key, m)
+		return s.settled(ctx, v.Object, v.Number, m)
 	}
 	if err != nil {
 		return Stored{}, err
@@ -124,8 +130,8 @@ func (v Version) manifest() (StorageManifest, error) {
 
 // settled returns the version if it exists: CodeNotFound if not, and
 // CodeConflict if it is not what want says.
-func (s *Store) settled(ctx context.Context, key string, want StorageManifest) (Stored, error) {
-	have, sha, err := s.ReadManifest(ctx, key)
+func (s *Store) settled(ctx context.Context, object string, version int, want StorageManifest) (Stored, error) {
+	have, key, sha, err := s.FindManifest(ctx, object, version)
 	if err != nil {
 		return Stored{}, err
 	}
@@ -137,7 +143,10 @@ func (s *Store) settled(ctx context.Context, key string, want StorageManifest) (
 		return Stored{}, &Error{Code: CodeConflict, Op: "write version", Key: key,
 			Hint: fmt.Sprintf("job %s has stored the version with other content", have.Job)}
 	}
-	return Stored{ManifestKey: key, ManifestSHA256: sha, Files: len(have.Files), Bytes: have.Bytes}, nil
+	if strings.HasPrefix(key, OCFLPrefix) {
+		err = s.SettleOCFL(ctx, object)
+	}
+	return Stored{ManifestKey: key, ManifestSHA256: sha, Files: len(have.Files), Bytes: have.Bytes}, err
 }
 
 // parallelFiles is how many files of a version are written or read at once: most of
@@ -191,16 +200,20 @@ func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func(
 
 // VerifyVersion reads a version back, every byte of it, and returns its manifest.
 // CodeNotFound: it does not exist; CodeMismatch names the first file
-// that is missing or is not what the manifest says.
+// that is missing or is not what the manifest says. An object of OCFL is settled first.
 func (s *Store) VerifyVersion(ctx context.Context, object string, version int) (StorageManifest, error) {
-	key := ManifestKey(object, version)
-	m, _, err := s.ReadManifest(ctx, key)
+	m, key, _, err := s.FindManifest(ctx, object, version)
 	if err != nil {
 		return StorageManifest{}, err
 	}
 	if m.Object != object || m.Version != version {
 		return m, &Error{Code: CodeMismatch, Op: "verify version", Key: key,
 			Hint: fmt.Sprintf("the manifest is that of %s version %d", m.Object, m.Version)}
+	}
+	if strings.HasPrefix(key, OCFLPrefix) {
+		if err := s.SettleOCFL(ctx, object); err != nil {
+			return m, err
+		}
 	}
 	errs := make([]error, len(m.Files))
 	g, failed := errgroup.WithContext(ctx)

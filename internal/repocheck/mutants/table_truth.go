@@ -109,4 +109,32 @@ var truth = []Mutant{{
 	Name: "the comparison before a new mark", Why: "the marks of a running service hide that a server was put back under it",
 	At: "cmd/internal/consistency (waterRead).check", Do: []Op{Never("all")},
 	Package: "cmd/internal/consistency", Test: "TestHighWaterFindsOlderCopies",
+}, {
+	Name: "a version of an object in OCFL that its root does not name yet", Why: "after a crash the next version takes its place, and it is lost",
+	At: "cmd/internal/store (*Store).ocflObject", Do: []Op{Always("has", "nil")},
+	Package: "cmd/internal/store", Test: "TestOCFLSettles",
+}, {
+	Name: "the sidecar of the inventory of an object in OCFL", Why: "a damaged inventory is taken for the object's, and written over sound ones",
+	At: "cmd/internal/store (*Store).ocflObject", Do: []Op{Always("Equal", "SidecarOf", "Sidecar")},
+	Package: "cmd/internal/store", Test: "TestOCFLSettles",
+}, {
+	Name: "the version in the inventory of its object", Why: "verify takes an object for sound of which other programs do not see a version",
+	At: "cmd/internal/store (*Store).OCFLFaults", Do: []Op{Never("Contains", "Manifest")},
+	Package: "cmd/internal/store", Test: "TestOCFLSettles",
+}, {
+	Name: "what an attempt that died has staged", Why: "each death leaves a copy of the object in the store for ever",
+	At: "cmd/internal/store (*ocflWrite).stage", Do: []Op{Always("HasPrefix")},
+	Package: "cmd/internal/store", Test: "TestOCFLWriterThatIsKilled",
+}, {
+	Name: "what other attempts have left beside the files of a version", Why: "other programs take the object for invalid",
+	At: "cmd/internal/store (*ocflWrite).commit", Do: []Op{Never("has", "name")},
+	Package: "cmd/internal/store", Test: "TestOCFLVersionsAtOnce",
+}, {
+	Name: "bytes that an object in OCFL has", Why: "an update stores each file of the object again",
+	At: "cmd/internal/store (*ocflWrite).files", Do: []Op{Never("ok")},
+	Package: "cmd/internal/store", Test: "TestOCFLVersions",
+}, {
+	Name: "what describes an object in OCFL, compared by verify", Why: "other programs take the object for damaged, and nothing says so",
+	At: "cmd/internal/audit (*checker).inventories", Do: []Op{Always("faults", "0")},
+	Package: e2e, Test: "TestOCFL",
 }}

@@ -26,7 +26,7 @@ func Updated(ctx context.Context, objects *store.Store, v store.Version) ([]stor
 	if v.Base == 0 {
 		return v.Files, nil
 	}
-	base, _, err := objects.ReadManifest(ctx, store.ManifestKey(v.Object, v.Base))
+	base, _, _, err := objects.FindManifest(ctx, v.Object, v.Base)
 	if err != nil {
 		return nil, fmt.Errorf("version %d, which is updated: %w", v.Base, err)
 	}
