@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -17,6 +18,8 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/bag"
+	"github.com/accession-ingest/accession/domain/container"
 )
 
 // zipOf and tarOf make containers.
@@ -72,6 +75,103 @@ func bagFiles(text string) map[string]string {
 		"bag/manifest-sha256.txt": hex.EncodeToString(sum[:]) + "  data/one.txt\n",
 		"bag/data/one.txt":        text,
 	}
+}
+
+// bagWith are the files of a bag, of which some are changed; those without text are left out.
+func bagWith(changed map[string]string) map[string]string {
+	files := bagFiles("one\n")
+	for name, text := range changed {
+		if files["bag/"+name] = text; text == "" {
+			delete(files, "bag/"+name)
+		}
+	}
+	return files
+}
+
+// patchedZip returns a zip of which a byte of the first entry of the central directory is another.
+func patchedZip(t testing.TB, at int, is byte) []byte {
+	z := zipOf(t, map[string]string{"a.txt": "a\n"})
+	z[bytes.Index(z, []byte("PK\x01\x02"))+at] = is
+	return z
+}
+
+// badBoxes are containers and bags that are refused: by which code, and what its message says.
+func badBoxes(t testing.TB) map[string]badBox {
+	files := func(names ...string) map[string]string {
+		all := map[string]string{}
+		for _, name := range names {
+			all[name] = "x"
+		}
+		return all
+	}
+	many := map[string]string{}
+	for i := range 10_001 {
+		many[fmt.Sprintf("%d.txt", i)] = ""
+	}
+	pack := func(changed map[string]string) []byte { return zipOf(t, bagWith(changed)) }
+	special := func(h tar.Header) []byte { return tarGzOf(t, files("a.txt"), &h) }
+	return map[string]badBox{
+		"empty.zip":       {zipOf(t, map[string]string{"a/": ""}), container.CodeEmpty, ""},
+		"device.tgz":      {special(tar.Header{Name: "null", Typeflag: tar.TypeChar}), container.CodeSpecial, `"null"`},
+		"hard-link.tgz":   {special(tar.Header{Name: "b.txt", Linkname: "a.txt", Typeflag: tar.TypeLink}), container.CodeLink, `"b.txt"`},
+		"absolute.tgz":    {tarGzOf(t, files("/etc/passwd")), container.CodeName, `"/etc/passwd"`},
+		"backslash.zip":   {zipOf(t, files(`..\evil.txt`)), container.CodeName, "evil.txt"},
+		"unicode.tgz":     {tarGzOf(t, files("\u00e9.txt", "e\u0301.txt")), container.CodeDuplicate, ""},
+		"conflict.tgz":    {tarGzOf(t, files("a", "a/b")), container.CodeConflict, ""},
+		"deep.zip":        {zipOf(t, files(strings.Repeat("d/", 40)+"f")), container.CodeDepth, ""},
+		"many.zip":        {zipOf(t, many), container.CodeFiles, "10000"},
+		"bomb.zip":        {zipOf(t, map[string]string{"zeros": strings.Repeat("\x00", 20<<20)}), container.CodeRatio, ""},
+		"encrypted.zip":   {patchedZip(t, 8, 1), container.CodeEncrypted, `"a.txt"`},
+		"lzma.zip":        {patchedZip(t, 10, 14), container.CodeMethod, `"a.txt"`},
+		"erc.zip":         {zipOf(t, map[string]string{"mrt-erc.txt": "erc:\nwhere-primary: chart 7\n"}), container.CodeERC, "mrt-erc.txt"},
+		"version.zip":     {pack(map[string]string{"bagit.txt": "BagIt-Version: 3.0\nTag-File-Character-Encoding: UTF-8\n"}), bag.CodeDeclaration, ""},
+		"encoding.zip":    {pack(map[string]string{"bagit.txt": "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-16\n"}), bag.CodeEncoding, ""},
+		"no-manifest.zip": {pack(map[string]string{"manifest-sha256.txt": ""}), bag.CodeManifest, ""},
+		"algorithm.zip":   {pack(map[string]string{"manifest-sha256.txt": "", "manifest-rot13.txt": "0a  data/one.txt\n"}), bag.CodeAlgorithm, "rot13"},
+		"missing.zip":     {pack(map[string]string{"data/one.txt": "", "README": "x"}), bag.CodeMissing, "data/one.txt"},
+		"unlisted.zip":    {pack(map[string]string{"data/two.txt": "two\n"}), bag.CodeUnlisted, "data/two.txt"},
+		"oxum.zip":        {pack(map[string]string{"bag-info.txt": "Payload-Oxum: 9.9\n"}), bag.CodeOxum, "9.9"},
+		"fetch.zip":       {pack(map[string]string{"fetch.txt": "http://files.test/two.txt 3 data/two.txt\n"}), bag.CodeFetch, "fetch.txt"},
+	}
+}
+
+type badBox struct {
+	content []byte
+	code    domain.Code
+	says    string
+}
+
+// TestBadContainers: each bad container is refused as a whole: nothing of it is stored or named,
+// the container itself is given up (one whose citation is bad was unpacked before), and the report and its mail say what is wrong with it.
+// Shows: P1
+func TestBadContainers(t *testing.T) {
+	t.Parallel()
+	in := newPatient(t)
+	boxes, ids := badBoxes(t), map[string]domain.BatchID{}
+	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(boxes[strings.TrimPrefix(r.URL.Path, "/")].content)
+	}))
+	in.serveInProcess()
+	for name := range boxes {
+		ids[name] = in.submit(app.Deposit{Payload: base + "/" + name, Type: domain.TypeContainer, Title: name})
+	}
+	for name, box := range boxes {
+		v := in.rest(ids[name])
+		if v.Status != "failed" || len(v.Jobs) != 1 || deref(v.Jobs[0].ReasonCode) != string(box.code) || deref(v.Jobs[0].ReasonClass) != "content" || !strings.Contains(deref(v.Jobs[0].ReasonMessage), box.says) {
+			t.Errorf("%s: want %s with %q: %s: %s", name, box.code, box.says, deref(v.Jobs[0].ReasonCode), deref(v.Jobs[0].ReasonMessage))
+			continue
+		}
+		in.reported(ids[name], in.mails(ids[name])[0])
+	}
+	for what, query := range map[string]string{"versions": "select count(*) from record.object_version", "identifiers": "select count(*) from record.identifier",
+		"files beside the containers": "select count(*) from accession.file f join accession.job j on j.id = f.job_id where f.path <> j.erc_what and j.reason_code <> 'erc_invalid'",
+		"files that are not given up": "select count(*) from accession.file f join accession.job j on j.id = f.job_id where f.status <> 'IGNORE' and f.path = j.erc_what and j.reason_code <> 'erc_invalid'"} {
+		if n := in.count(query); n != 0 {
+			t.Errorf("%d %s", n, what)
+		}
+	}
+	in.agree()
+	in.says(0, words("verify"))
 }
 
 // TestContainers deposits containers and bags, good and bad, all at once: the files of the

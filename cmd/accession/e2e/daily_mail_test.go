@@ -47,16 +47,30 @@ func TestDailyMail(t *testing.T) {
 	}
 }
 
+// TestDailyMailKilledAtEachStep: a process dies before it sends the daily mail, and after.
+// Shows: P6
+func TestDailyMailKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, nil)
+	o.finish(o.deposit("again"))
+	for _, point := range []string{"daemon/daily/send/before", "daemon/daily/send/after"} {
+		mailsDaily(o, point)
+	}
+	o.finish()
+	o.sound()
+}
+
 // mailsDaily: a process dies while it sends the daily mail. Another sends it, once.
 func mailsDaily(o *crashInstallation, point string) {
 	o.n++
-	with := []string{"serve", "--set=mail_from=accession@example.org", "--set=daily_mail=ops@example.org", fmt.Sprintf("--set=daily_mail_at=00:%02d", o.n%60)}
+	minute := fmt.Sprintf("%02d", o.n%60) // deposits count on
+	with := []string{"serve", "--set=mail_from=accession@example.org", "--set=daily_mail=ops@example.org", "--set=daily_mail_at=00:" + minute}
 	before := len(o.dailyMails())
 	o.dies(point, nil, with...)
 	s := o.serve(with[1:]...)
 	o.finish(o.deposit("again"))
 	waitFor(o.t, "the daily mail to be recorded", func() bool {
-		return o.count(`select count(*) from record.delivery where about = 'daily' and state = 'delivered' and key like '%:' || $1`, fmt.Sprintf("%02d", o.n%60)) > 0
+		return o.count(`select count(*) from record.delivery where about = 'daily' and state = 'delivered' and key like '%:' || $1`, minute) > 0
 	})
 	s.stop()
 	if n := len(o.dailyMails()) - before; n != 1 {

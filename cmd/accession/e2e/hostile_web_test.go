@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
+	"github.com/accession-ingest/accession/domain"
+)
+
+func sha256Text(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+
+// raw answers with these bytes, and closes the connection; reset ends it as a machine does that
+// has never heard of it.
+func raw(t testing.TB, w http.ResponseWriter, answer string, reset bool) {
+	c, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, _ = c.Write([]byte(answer))
+	if tcp, ok := c.(*net.TCPConn); ok && reset {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+// TestHostileWebServer: what a web server can do to those who fetch files from it, each as a
+// deposit of its own, all at once. Each ends with what is right or says what was wrong, names the
+// server, and is asked for as often as the profile allows: what may pass is tried again, what
+// cannot help is not. What is stored is one answer as a whole, never parts of two.
+// Shows: P1 P11
+func TestHostileWebServer(t *testing.T) {
+	t.Parallel()
+	const good = "the whole content\n"
+	in := newInstallation(t)
+	var mu sync.Mutex
+	asked := map[string][]time.Time{} // GETs
+	count := func(path string) (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[path] = append(asked[path], time.Now())
+		return len(asked[path])
+	}
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+	type answer func(w http.ResponseWriter, r *http.Request, n int)
+	write := func(w http.ResponseWriter, text string) { _, _ = w.Write([]byte(text)) }
+	status := func(code int, header ...string) answer {
+		return func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n > 1 {
+				write(w, good)
+				return
+			}
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			http.Error(w, "not now", code)
+		}
+	}
+	cases := map[string]struct {
+		answer  answer
+		digest  string // what the deposit says
+		code    domain.Code
+		says    string
+		gets    int           // 0 = not counted: HTTP itself asks again over another connection, or follows
+		between time.Duration // at least, from the first GET to the second
+	}{
+		"hangs-before": {answer: func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }, code: fetch.CodeTimeout, says: "did not", gets: 2},
+		"hangs-within": {answer: func(w http.ResponseWriter, r *http.Request, _ int) {
+			w.Header().Set("Content-Length", "1000")
+			write(w, good)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}, code: fetch.CodeTimeout, says: "", gets: 2},
+		"resets-before": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { raw(t, w, "", true) }, code: fetch.CodeUnreachable},
+		"resets-within": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
+			raw(t, w, head+"Content-Length: 1000\r\n\r\n"+good, true)
+		}, code: fetch.CodeUnreachable, says: "broke", gets: 2},
+		"cuts-off": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
+			raw(t, w, head+"Content-Length: 1000\r\n\r\n"+good, false)
+		}, code: fetch.CodeUnreachable, says: "broke", gets: 2},
+		"cuts-off-chunk": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
+			raw(t, w, head+"Transfer-Encoding: chunked\r\n\r\n5\r\nthe w\r\n", false)
+		}, code: fetch.CodeUnreachable, says: "broke", gets: 2},
+		"no-http": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { raw(t, w, "SSH-2.0-OpenSSH_9.6\r\n", false) }, code: fetch.CodeUnreachable, says: "", gets: 2},
+		"says-less": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
+			raw(t, w, head+"Content-Length: 3\r\n\r\n"+good, false)
+		}, digest: sha256Text(good),
+			code: domain.CodeDigestMismatch, says: sha256Text("the"), gets: 1},
+		"says-more": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
+			raw(t, w, head+"Content-Length: 99\r\n\r\n"+good, false)
+		}, code: fetch.CodeUnreachable, says: "broke", gets: 2},
+		"wrong-then-right": {answer: func(w http.ResponseWriter, _ *http.Request, n int) {
+			write(w, map[bool]string{true: "another\n", false: good}[n == 1])
+		}, digest: sha256Text(good), code: domain.CodeDigestMismatch, says: sha256Text("another\n"), gets: 1},
+		"circle": {answer: func(w http.ResponseWriter, r *http.Request, _ int) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, code: fetch.CodeRedirectRefused, says: "redirect"},
+		"elsewhere": {answer: func(w http.ResponseWriter, r *http.Request, _ int) {
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+		}, code: fetch.CodeRedirectRefused, says: "redirect", gets: 1},
+		"busy":       {answer: status(http.StatusTooManyRequests, "Retry-After", "1"), gets: 2, between: time.Second},
+		"away":       {answer: status(http.StatusServiceUnavailable), gets: 2},
+		"away-until": {answer: status(http.StatusServiceUnavailable, "Retry-After", "1"), gets: 2, between: time.Second},
+		"broken":     {answer: status(http.StatusInternalServerError), gets: 2},
+		"forbidden":  {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { http.Error(w, "no", http.StatusForbidden) }, code: fetch.CodeHTTPStatus, says: "403", gets: 1},
+		"gone":       {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { http.Error(w, "no", http.StatusGone) }, code: fetch.CodeHTTPStatus, says: "410", gets: 1},
+		"changes-in-between": {answer: func(w http.ResponseWriter, _ *http.Request, n int) {
+			if n == 1 {
+				w.Header().Set("ETag", `"1"`)
+				w.Header().Set("Accept-Ranges", "bytes")
+				raw(t, w, head+"ETag: \"1\"\r\nAccept-Ranges: bytes\r\nContent-Length: 1000\r\n\r\nTHE WHOLE", false)
+				return
+			}
+			w.Header().Set("ETag", `"2"`)
+			write(w, good)
+		}, gets: 2},
+	}
+	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		c, ok := cases[name]
+		switch {
+		case !ok:
+			http.NotFound(w, r)
+		case r.Method == http.MethodHead:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		default:
+			c.answer(w, r, count(name))
+		}
+	}))
+	in.serveInProcess()
+	ids := map[string]domain.BatchID{}
+	for name, c := range cases {
+		d := app.Deposit{Payload: base + "/" + name, Type: domain.TypeFile, Title: name}
+		if c.digest != "" {
+			d.Digest = "sha256:" + c.digest
+		}
+		ids[name] = in.submit(d)
+	}
+	for name, c := range cases {
+		v := in.rest(ids[name])
+		if len(v.Jobs) != 1 {
+			t.Errorf("%s: %+v", name, v)
+			continue
+		}
+		j := v.Jobs[0]
+		if c.code == "" {
+			if v.Status != string(domain.BatchCompleted) {
+				t.Errorf("%s: %s with %s: %s", name, v.Status, deref(j.ReasonCode), deref(j.ReasonMessage))
+				continue
+			}
+			in.holds(j, map[string]string{name: good})
+		} else {
+			in.refusedFetch(name, base, v, c.code, c.says)
+		}
+		mu.Lock()
+		times := asked[name]
+		mu.Unlock()
+		if c.gets != 0 && len(times) != c.gets {
+			t.Errorf("%s: %d GETs, want %d", name, len(times), c.gets)
+		}
+		if c.between != 0 && len(times) > 1 && times[1].Sub(times[0]) < c.between {
+			t.Errorf("%s: it was asked again after %s, and had asked to be left alone for %s", name, times[1].Sub(times[0]), c.between)
+		}
+	}
+	in.agree()
+	in.says(0, words("verify"))
+}
+
+// refusedFetch checks the whole outcome of a file that could not be fetched: the job, its file, the
+// report, the mail, and that nothing is stored.
+func (in *installation) refusedFetch(name, base string, v app.BatchReportView, code domain.Code, says string) {
+	in.t.Helper()
+	j := v.Jobs[0]
+	message := deref(j.ReasonMessage)
+	class := domain.ClassContent
+	if code == fetch.CodeTimeout {
+		class = domain.ClassTimeout
+	}
+	if v.Status != string(domain.BatchFailed) || deref(j.ReasonCode) != string(code) || deref(j.ReasonClass) != string(class) || !strings.HasPrefix(message, name+": ") || !strings.Contains(message, says) {
+		in.t.Errorf("%s: %s with %s (%s): %s; want %s (%s) with %q", name, v.Status, deref(j.ReasonCode), deref(j.ReasonClass), message, code, class, says)
+	}
+	host := strings.TrimPrefix(base, "http://")
+	if code != domain.CodeDigestMismatch && code != reason.CodeSizeMismatch && !strings.Contains(message, host) {
+		in.t.Errorf("%s: %q does not name %s", name, message, host)
+	}
+	const given = "select count(*) from accession.file where job_id = $1 and path = $2 and status = 'IGNORE' and sha256 = '' and size <= 0"
+	if n := in.count(given, j.ID, name); n != 1 {
+		in.t.Errorf("%s: its file is not given up", name)
+	}
+	if n := in.count("select count(*) from record.object_version where job_id = $1", j.ID) + in.count("select count(*) from record.identifier where job_id = $1", j.ID); n != 0 {
+		in.t.Errorf("%s: something is stored of it", name)
+	}
+	id := domain.BatchID(v.ID)
+	if mails := in.mails(id); len(mails) != 1 {
+		in.t.Errorf("%s: %d mails", name, len(mails))
+	} else {
+		in.reported(id, mails[0])
+	}
+}
