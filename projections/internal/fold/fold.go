@@ -265,9 +265,9 @@ func (f *Fold) Steps(names migrations.Names) []Step {
 // Load reads them again.
 func (f *Fold) Written(most int) {
 	// The next transaction will probably have as many events.
-	f.events, f.reports = make([]pgdb.AccessionEvent, 0, cap(f.events)), nil
-	f.transitions = make([]pgdb.AccessionJobTransition, 0, cap(f.transitions))
-	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, cap(f.fileTransitions))
+	f.events, f.reports = make([]pgdb.AccessionEvent, 0, len(f.events)), nil
+	f.transitions = make([]pgdb.AccessionJobTransition, 0, len(f.transitions))
+	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, len(f.fileTransitions))
 	f.slotTransitions = nil
 	f.retries, f.lateJobs = retries{byKey: map[attemptKey]*Retry{}}, lateJobs{}
 	markStored(f.batches, f.round, most)
