@@ -18,7 +18,11 @@ type answer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
+	of     http.ResponseWriter // whose connection the body of the request comes from, nil = it has none
 }
+
+// Unwrap makes the deadlines of the connection work.
+func (a *answer) Unwrap() http.ResponseWriter { return a.of }
 
 // Header implements http.ResponseWriter.
 func (a *answer) Header() http.Header { return a.header }
@@ -62,8 +66,11 @@ func (v *visit) request(name string, query url.Values, names ...string) (*http.R
 }
 
 // ask sends a request and decodes its answer. The error is the problem that the API describes.
-func ask[O any](api http.Handler, r *http.Request) (out O, err error) {
-	a := &answer{header: http.Header{}}
+func ask[O any](api http.Handler, r *http.Request) (O, error) { return askAs[O](api, r, nil) }
+
+// askAs is ask with a body that comes from the connection of w.
+func askAs[O any](api http.Handler, r *http.Request, w http.ResponseWriter) (out O, err error) {
+	a := &answer{header: http.Header{}, of: w}
 	api.ServeHTTP(a, r)
 	if a.status >= http.StatusMultipleChoices {
 		return out, problemIn(a)

@@ -73,6 +73,7 @@ type batchPage struct {
 	Facts       []fact
 	Why         cell
 	Retries     int64
+	Actions     []doable
 }
 
 // fact is a line about a thing.
@@ -95,10 +96,8 @@ func facts(pairs ...any) (all []fact) {
 const shownOf = "50"
 
 func (*Console) batch(v *visit) (page, error) {
-	id, at := v.PathValue("id"), url.Values{"limit": {shownOf}}
-	if moment := v.URL.Query().Get("at"); moment != "" {
-		at.Set("at", moment)
-	}
+	id, at := v.PathValue("id"), moment(v)
+	at.Set("limit", shownOf)
 	b, err := get[app.BatchView](v, "batch.show", at, id)
 	if err != nil {
 		return page{}, err
@@ -120,7 +119,12 @@ func (*Console) batch(v *visit) (page, error) {
 	d.Life, d.Mails = lifeColumns.table(life), mailColumns.table(b.Messages)
 	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", size(b.BytesListed),
 		"Downloaded", size(b.BytesDownloaded), "Submitted", b.SubmittedAt, "Begun", b.StartedAt, "Reported", b.ReportedAt, "Until the report", b.SecondsToReport)
-	return page{Name: "batch", Title: d.Title, Where: "batches", Data: d}, nil
+	collection := "" // of a batch without jobs the operation knows
+	if len(b.Jobs) > 0 {
+		collection = b.Jobs[0].Collection
+	}
+	d.Actions = actionsOn(v, "batches", b.ID, collection, b.At)
+	return page{Name: "batch", Title: d.Title, Where: "batches", Follow: followed(b.At, "batch", b.ID), Data: d}, nil
 }
 
 // batchReport is what of the report of a batch its page shows.
@@ -196,7 +200,7 @@ var lifeColumns = columns[happened]{title: "Life", none: "The log has no event o
 		}
 		return reason{string(h.why.Class), string(h.why.Code), h.why.Message}
 	}},
-	{"seq", "Sequence", func(h happened) any { return int64(h.Seq) }},
+	{"seq", "As it was", func(h happened) any { return linked{int64(h.Seq), "?at=" + strconv.FormatUint(h.Seq, 10)} }},
 }}
 
 // endOfLog ends a stream with the newest event of the log.
@@ -236,3 +240,12 @@ func eventsOf(v *visit, chosen url.Values, at *app.AsOf) (all []happened, err er
 
 // maxLine bounds a line of a stream of events, in bytes.
 const maxLine = 16 << 20
+
+// followed returns which events change a page: those about a thing, or none of one that is shown as
+// it was.
+func followed(at *app.AsOf, kind, id string) string {
+	if at != nil {
+		return ""
+	}
+	return url.Values{kind: {id}}.Encode()
+}

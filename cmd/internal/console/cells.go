@@ -17,6 +17,10 @@ import (
 // What the values of tables and facts are, besides texts, numbers and times.
 type (
 	link   struct{ text, to string }
+	linked struct { // a number that leads to what it counts
+		n  int64
+		to string
+	}
 	state  string
 	size   int64   // in bytes
 	span   float64 // of time, in seconds
@@ -71,6 +75,8 @@ func cellOf(v any) cell {
 		return cell{Text: short(v), order: orNone(v)}
 	case link:
 		return cell{Kind: "link", Text: short(v.text), To: v.to, order: orNone(v.text)}
+	case linked:
+		return cell{Kind: "link", Text: count(v.n), To: v.to, Number: true, order: float64(v.n)}
 	case state:
 		return cell{Kind: "state", Text: string(v), order: orNone(string(v))}
 	case reason:
@@ -155,6 +161,8 @@ func plainOf(v any) any {
 	switch v := v.(type) {
 	case link:
 		return v.text
+	case linked:
+		return v.n
 	case state:
 		return string(v)
 	case size:

@@ -56,16 +56,33 @@ func (c *Console) Routes() []Route {
 		{"POST " + Path + "sign-in", http.HandlerFunc(c.begin), true},
 		{"POST " + Path + "sign-out", http.HandlerFunc(c.end), true},
 		{"GET " + Path + "static/{digest}/{name}", http.HandlerFunc(static), true},
+		{"GET " + Path + "events", http.HandlerFunc(c.events), false},
+		{"GET " + Path + "reports/{name}", http.HandlerFunc(c.report), false},
+		{"POST " + Path + "new", http.HandlerFunc(c.deposit), false},
+		{"POST " + uploadsPath, http.HandlerFunc(c.pieces), false},
+		{"PATCH " + uploadsPath + "/{id}", http.HandlerFunc(c.pieces), false},
+		{"HEAD " + uploadsPath + "/{id}", http.HandlerFunc(c.pieces), false},
 		{Path, c.page(nowhere), false},
 	}
 	for pattern, show := range map[string]func(*visit) (page, error){
 		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "jobs": c.jobs, "jobs/{id}": c.job,
-		"files": c.files, "files/{id}": c.file, "queues": c.queues, "servers": c.servers,
+		"files": c.files, "files/{id}": c.file, "queues": c.queues, "servers": c.servers, "bulk": c.bulks, "bulk/{id}": c.bulk,
+		"new": c.newDeposit, "deposits/{id}": c.uploaded, "reports": c.reports, "more": c.more,
 	} {
 		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
 	}
 	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.download, "jobs": jobColumns.download, "files": fileColumns.download} {
-		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false})
+		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false}, Route{"GET " + Path + name + "/all", c.page(c.previewMany(name)), false}, Route{"POST " + Path + name + "/all", c.beginMany(name), false})
+	}
+	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false})
+	for _, f := range c.further() {
+		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false})
+		if f.download != nil {
+			all = append(all, Route{"GET " + Path + f.name + ".csv", f.download, false})
+		}
+	}
+	for kind := range actions {
+		all = append(all, Route{"GET " + Path + kind + "/{id}/do/{verb}", c.page(c.preview(kind)), false}, Route{"POST " + Path + kind + "/{id}/do/{verb}", c.form(c.carryOut(kind)), false})
 	}
 	return all
 }
@@ -83,6 +100,8 @@ type page struct {
 	Title  string
 	Where  string // which entry of the navigation it belongs to
 	Status int    // 0 = 200
+	To     string // where the way leads on, "" = the page is shown
+	Follow string // which events change it, as parameters of the stream; "" = none
 	Data   any
 
 	// Of every page.
@@ -90,6 +109,8 @@ type page struct {
 	Version string
 	Here    string // its own address
 	All     bool   // the caller sees what belongs to no collection
+	Acts    bool   // the caller acts on something
+	Sends   bool   // the caller deposits
 }
 
 //go:embed templates static
@@ -160,6 +181,20 @@ func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, p *problem.Prob
 	c.send(w, r, c.failed(r, p))
 }
 
+// events streams events to a page that follows them, as the API does to any program.
+func (c *Console) events(w http.ResponseWriter, r *http.Request) {
+	v := &visit{Request: r, api: c.API}
+	stream, err := v.request("event.follow", r.URL.Query())
+	if err != nil {
+		c.send(w, r, c.failed(r, err))
+		return
+	}
+	if last := r.Header.Get("Last-Event-ID"); last != "" {
+		stream.Header.Set("Last-Event-ID", last)
+	}
+	c.API.ServeHTTP(w, stream)
+}
+
 // nowhere is the page of an address that there is not.
 func nowhere(*visit) (page, error) {
 	return page{}, problem.Of(app.NotFound, "there is no such page", "the entries at the top lead to all there are")
@@ -167,7 +202,12 @@ func nowhere(*visit) (page, error) {
 
 // send sends a page whole: nothing of one whose template fails.
 func (c *Console) send(w http.ResponseWriter, r *http.Request, p page) {
-	p.Version, p.Here, p.All = c.Version, r.URL.RequestURI(), everywhere(p.Self)
+	if p.To != "" {
+		http.Redirect(w, r, p.To, p.Status)
+		return
+	}
+	p.Sends = mayDeposit(p.Self)
+	p.Version, p.Here, p.All, p.Acts = c.Version, r.URL.RequestURI(), everywhere(p.Self), mayAct(&visit{self: p.Self}, "")
 	all, err := templates()
 	var text bytes.Buffer
 	if err == nil {

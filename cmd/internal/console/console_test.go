@@ -1,10 +1,12 @@
 package console
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"io"
 	"log/slog"
+	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -108,6 +110,21 @@ func some(name string) map[string]any {
 		"/v1/status":                        map[string]any{"servers": []any{map[string]any{"name": "postgres", "ok": false, "error": name}}, "batches": []any{map[string]any{"state": "failed", "batches": 7}}, "queues": []any{map[string]any{"state": "pending", "jobs": 9}}, "workers": []any{map[string]any{"id": name, "host": name, "roles": []string{"http"}, "since": at}}, "standing": []any{map[string]any{"code": "held", "what": name, "remedy": "accession collection release x"}, map[string]any{"code": "waits_long", "what": "job jid0000000001 waits", "remedy": "accession job show jid0000000001"}}, "hosts": []any{map[string]any{"host": name, "permits": 1, "limit": 2}}, "projection": map[string]any{"events_behind": 9000, "seconds_behind": 90}, "outbox": map[string]any{"unsent": 3, "oldest_seconds": 100}},
 		"/v1/queues":                        map[string]any{"items": []any{map[string]any{"queue": "ingest", "jobs": 9, "pause": hold}, map[string]any{"queue": "pending", "jobs": 9}}},
 		"/v1/collections":                   map[string]any{"items": []any{map[string]any{"collection": name, "hold": hold}}},
+		"/v1/compute/entries":               list(map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "worker": name, "reason": name, "requested_at": at}),
+		"/v1/datasets":                      list(map[string]any{"name": name, "collection": name, "by": name, "why": name, "when": at}),
+		"/v1/discoveries":                   list(map[string]any{"name": name, "url": name, "paused": true, "every_seconds": 60, "why": name}),
+		"/v1/slots":                         list(map[string]any{"id": name, "status": "ACTIVE", "files": map[string]any{"all": 3, "ready": 3}, "reason": name}),
+		"/v1/queries":                       list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
+		"/v1/users":                         list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
+		"/v1/keys":                          list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
+		"/v1/audit":                         list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
+		"/v1/profiles":                      map[string]any{"items": []any{map[string]any{"id": "test", "name": "test", "collection": name}}},
+		"/v1/reports":                       map[string]any{"items": []any{map[string]any{"name": "failures", "about": "What failed", "plot": true}, map[string]any{"name": "batch", "needs_batch": true}}},
+		"/v1/uploads/u1":                    map[string]any{"id": "u1", "state": "refused", "file_name": name, "refused": map[string]any{"reason": name}},
+		"/v1/jobs/jid0000000001/requeue":    map[string]any{"id": "jid0000000001", "from": "failed", "status": "pending", "version": 4, "effects": []string{name}},
+		"/v1/bulk-actions":                  map[string]any{"items": []any{map[string]any{"id": "b1", "by": name, "state": "running", "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}, "done": 3}}, "matched": 200, "first": []any{map[string]any{"id": "jid0000000001", "refusal": name}}},
+		"/v1/bulk-actions/b1":               map[string]any{"id": "b1", "state": "running", "by": name, "matched": 200, "done": 3, "refused": 1, "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}},
+		"/v1/bulk-actions/b1/items":         map[string]any{"items": []any{map[string]any{"id": "jid0000000001", "outcome": "refused", "message": name}}},
 		"/v1/deposit-queues/metadata/board": map[string]any{"queue": "metadata", "waiting": 3, "users": []any{map[string]any{"user": name, "waiting": 3, "position": 1, "expected_seconds": 61}}},
 		"/v1/deposit-queues/query/board":    map[string]any{"queue": "query", "stopped": name},
 	}
@@ -116,6 +133,7 @@ func some(name string) map[string]any {
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
+		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
 
@@ -322,7 +340,7 @@ func TestPagesWithinRights(t *testing.T) {
 	a := &told{answers: some("a name")}
 	h := opened(t, a, access.Depositor)
 	text := visited(h, http.MethodGet, Path, nil).Body.String() + visited(h, http.MethodGet, Path+"jobs/jid0000000001", nil).Body.String()
-	for _, path := range []string{"/console/queues", "/console/servers", "Is something late", "Locked by"} {
+	for _, path := range []string{"/console/queues", "/console/servers", "Is something late", "Locked by", "/do/", "/console/bulk"} {
 		if strings.Contains(text, path) {
 			t.Errorf("a depositor is shown %s", path)
 		}
@@ -364,5 +382,190 @@ func TestNumbers(t *testing.T) {
 	}
 	if width < 99.99 || width > 100.01 || b.Sum() != "1,000,000 completed, 1 failed" {
 		t.Errorf("%g %s", width, b.Sum())
+	}
+}
+
+// TestActions: what would change is shown before anything is, and the form carries out just that:
+// once, on the version that was shown, for the reason that is written.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	var sent []*http.Request
+	a := &told{answers: some("a name")}
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/jobs/jid0000000001") {
+			w.Header().Set("ETag", `"3"`)
+		}
+		if r.Method == http.MethodPost {
+			text, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(strings.NewReader(string(text)))
+			sent = append(sent, r)
+		}
+		a.ServeHTTP(w, r)
+	})
+	mux := http.NewServeMux()
+	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, All: true}}}
+	c := &Console{API: api, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	for _, r := range c.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	body := func(r *http.Request) string {
+		text, _ := io.ReadAll(r.Body)
+		return string(text)
+	}
+	text := visited(mux, http.MethodGet, Path+"jobs/jid0000000001/do/requeue", nil).Body.String()
+	if len(sent) != 1 || sent[0].URL.RequestURI() != "/v1/jobs/jid0000000001/requeue?dry_run=true" || !strings.Contains(text, "It would go from") || !strings.Contains(text, `name="match" value="&#34;3&#34;"`) {
+		t.Fatalf("%v %s", sent, text)
+	}
+	_, key, _ := strings.Cut(text, `name="key" value="`)
+	key, _, _ = strings.Cut(key, `"`)
+	w := visited(mux, http.MethodPost, Path+"jobs/jid0000000001/do/requeue", url.Values{"key": {key}, "match": {`"3"`}, "reason": {" the server is back "}})
+	if len(sent) != 2 || len(key) < 20 || sent[1].URL.RequestURI() != "/v1/jobs/jid0000000001/requeue?" || sent[1].Header.Get("Idempotency-Key") != key || sent[1].Header.Get("If-Match") != `"3"` || body(sent[1]) != `{"reason":"the server is back"}` || !strings.Contains(w.Body.String(), "Done.") {
+		t.Errorf("%v %s", sent[len(sent)-1], w.Body)
+	}
+	a.answers["/v1/jobs/jid0000000001/requeue"] = problem.Of(app.Outdated, "it was changed since", "read it again")
+	w = visited(mux, http.MethodPost, Path+"jobs/jid0000000001/do/requeue", url.Values{"key": {key}, "match": {`"3"`}, "reason": {"kept"}})
+	if text := w.Body.String(); w.Code != http.StatusPreconditionFailed || !strings.Contains(text, "it was changed since") || !strings.Contains(text, `value="kept"`) || strings.Contains(text, key) || strings.Contains(text, "Done.") {
+		t.Errorf("%d %s", w.Code, text)
+	}
+	if w := visited(mux, http.MethodGet, Path+"jobs/jid0000000001/do/explode", nil); w.Code != http.StatusNotFound {
+		t.Errorf("an unknown verb: %d", w.Code)
+	}
+	sent = nil
+	text = visited(mux, http.MethodGet, Path+"jobs/all?verb=requeue&state=failed&since=2026-11-01&cursor=x", nil).Body.String()
+	const filter = `"filter":{"state":"failed","since":"2026-11-01T00:00:00Z"}`
+	if len(sent) != 1 || sent[0].URL.RequestURI() != "/v1/bulk-actions?dry_run=true" || !strings.Contains(body(sent[0]), filter) || !strings.Contains(text, "200 jobs are chosen now") {
+		t.Errorf("%v %s", sent, text)
+	}
+	a.answers["/v1/bulk-actions"] = map[string]any{"id": "b1"}
+	w = visited(mux, http.MethodPost, Path+"jobs/all?verb=requeue&state=failed&since=2026-11-01", url.Values{"key": {"k"}, "reason": {"one reason"}})
+	if len(sent) != 2 || w.Code != http.StatusSeeOther || w.Header().Get("Location") != Path+"bulk/b1" || sent[1].Header.Get("Idempotency-Key") != "k" || sent[1].URL.RawQuery != "" {
+		t.Errorf("%d %v %v", w.Code, w.Header(), sent[len(sent)-1])
+	} else if text := body(sent[1]); !strings.Contains(text, filter) || !strings.Contains(text, `"reason":"one reason"`) {
+		t.Error(text)
+	}
+}
+
+// TestMoment: a moment is in the address of a page, and what is shown as it was cannot be changed.
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	a.answers["/v1/jobs/jid0000000001"].(map[string]any)["at"] = map[string]any{"seq": 7, "stored": "2026-11-28T10:00:00Z"}
+	h := opened(t, a, access.Operator)
+	for at, want := range map[string]string{"7": "7", "2026-11-28": "2026-11-28T00%3A00%3A00Z", "2026-11-28 10:00": "2026-11-28T10%3A00%3A00Z", "2026-11-28T10:00:01": "2026-11-28T10%3A00%3A01Z", "2026-11-28T10:00:00+01:00": "2026-11-28T10%3A00%3A00%2B01%3A00", "yesterday": "yesterday"} {
+		a.asked = nil
+		text := visited(h, http.MethodGet, Path+"jobs/jid0000000001?at="+url.QueryEscape(at), nil).Body.String()
+		if !slices.Contains(a.asked, "GET /v1/jobs/jid0000000001?at="+want) {
+			t.Errorf("%s: asked %v", at, a.asked)
+		}
+		if !strings.Contains(text, "As it was at sequence 7") || strings.Contains(text, "/do/requeue") || strings.Contains(text, "data-follow") {
+			t.Error(text)
+		}
+	}
+}
+
+// sentForm sends the form of a new deposit; "" is no file.
+func sentForm(h http.Handler, fields map[string]string, file string) *httptest.ResponseRecorder {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for name, value := range fields {
+		_ = form.WriteField(name, value)
+	}
+	if file != "" {
+		part, _ := form.CreateFormFile("file", "letter.txt")
+		_, _ = io.WriteString(part, file)
+	}
+	_ = form.Close()
+	r := httptest.NewRequest(http.MethodPost, Path+"new", &body)
+	r.Header.Set("Content-Type", form.FormDataContentType())
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestDepositForm: the file of a form, or its URL, becomes a deposit under the key of the form; what
+// is refused is said on the page of the form, with what was written.
+func TestDepositForm(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	var got, key string
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			text, _ := io.ReadAll(r.Body)
+			got, key = string(text), r.Header.Get("Idempotency-Key")
+		}
+		a.ServeHTTP(w, r)
+	})
+	a.answers["/v1/self"] = people.Self{Name: "ana", Rights: []people.Right{{Role: access.Depositor, All: true}}}
+	a.answers["/v1/uploads"] = map[string]any{"id": "u7", "state": "waiting"}
+	a.answers["/v1/submissions"] = map[string]any{"id": "bid0000000007"}
+	mux := http.NewServeMux()
+	c := &Console{API: api, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	for _, r := range c.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	fields := map[string]string{"profile": "test", "title": "A letter", "key": "k1", "type": ""}
+	w := sentForm(mux, fields, "a letter")
+	if w.Header().Get("Location") != Path+"deposits/u7" || got != "a letter" || key != "k1" || !slices.Contains(a.asked, "POST /v1/uploads?name=letter.txt&profile=test&title=A+letter") {
+		t.Errorf("%d %v %q %q %v", w.Code, w.Header(), got, key, a.asked)
+	}
+	fields["url"] = "https://files.example.org/letter.txt"
+	w = sentForm(mux, fields, "")
+	if w.Header().Get("Location") != Path+"batches/bid0000000007" || key != "k1" || !strings.Contains(got, `"url":"https://files.example.org/letter.txt"`) || !strings.Contains(got, `"profile":"test"`) {
+		t.Errorf("%d %v %q %q", w.Code, w.Header(), got, key)
+	}
+	delete(fields, "url")
+	if w := sentForm(mux, fields, ""); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "neither a file nor a URL") || !strings.Contains(w.Body.String(), `value="A letter"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	a.answers["/v1/uploads"] = problem.Of(app.Full, "there are too many deposits that wait", "try again later")
+	if w := sentForm(mux, fields, "a letter"); w.Code != http.StatusTooManyRequests || !strings.Contains(w.Body.String(), "too many deposits") || !strings.Contains(w.Body.String(), `value="A letter"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// TestPieces: a file in pieces goes to the uploads of the API, without the cookie, and where that
+// leads is a page.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	var got *http.Request
+	to := ""
+	c := &Console{API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusCreated)
+	})}
+	for _, one := range []struct{ method, path, on, location, shown string }{
+		{"POST", "/console/uploads", "/v1/resumable-uploads", "/v1/resumable-uploads/u1", "/console/uploads/u1"},
+		{"PATCH", "/console/uploads/u1", "/v1/resumable-uploads/u1", "/v1/uploads/u1", "/console/deposits/u1"},
+		{"HEAD", "/console/uploads/u1", "/v1/resumable-uploads/u1", "", ""},
+	} {
+		to = one.location
+		r, w := httptest.NewRequest(one.method, one.path, strings.NewReader("piece")), httptest.NewRecorder()
+		r.Header.Set("Upload-Offset", "7")
+		r.AddCookie(&http.Cookie{Name: Cookie, Value: "ses_abc"})
+		c.pieces(w, r)
+		if got.URL.Path != one.on || got.Method != one.method || got.Header.Get("Upload-Offset") != "7" || got.Header.Get("Cookie") != "" || w.Header().Get("Location") != one.shown || w.Code != http.StatusCreated {
+			t.Errorf("%s %s: %s %v, %v", one.method, one.path, got.URL.Path, got.Header, w.Header())
+		}
+	}
+}
+
+// TestReportsOfPages: a report is sent as the API makes it, without script; one that cannot be made
+// is a page that says so.
+func TestReportsOfPages(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	a.answers["/v1/reports/failures"] = "<style>p { color: red }</style><script>alert(1)</script>"
+	h := opened(t, a, access.Reader)
+	w := visited(h, http.MethodGet, Path+"reports/failures?since=2026-11-01", nil)
+	if policy := w.Header().Get("Content-Security-Policy"); w.Code != http.StatusOK || policy != reportPolicy || strings.Contains(policy, "script-src") || !slices.Contains(a.asked, "GET /v1/reports/failures?format=html&since=2026-11-01T00%3A00%3A00Z") {
+		t.Errorf("%d %v %v", w.Code, w.Header(), a.asked)
+	}
+	w = visited(h, http.MethodGet, Path+"reports/nothing", nil)
+	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "<h1><bdi>Not Found") || !strings.Contains(w.Body.String(), "look for another one") || w.Header().Get("Content-Security-Policy") != Policy {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if text := visited(h, http.MethodGet, Path+"reports?batch=bid0000000001", nil).Body.String(); !strings.Contains(text, "/console/reports/batch?batch=bid0000000001&amp;format=html") || strings.Contains(text, "reports/failures") {
+		t.Error(text)
 	}
 }

@@ -1,9 +1,9 @@
 package console
 
 import (
-	"net/url"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
@@ -52,6 +52,7 @@ type filePage struct {
 	Entries  []fact
 	Facts    []fact
 	Why      cell
+	Actions  []doable
 }
 
 var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has no states.", list: []column[app.FileTransition]{
@@ -63,15 +64,11 @@ var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has n
 	{"download_attempts", "Downloads", func(t app.FileTransition) any { return t.DownloadAttempts }},
 	{"processing_attempts", "Processings", func(t app.FileTransition) any { return t.ProcessingAttempts }},
 	{"reason", "Why", func(t app.FileTransition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
-	{"seq", "Sequence", func(t app.FileTransition) any { return t.Seq }},
+	{"seq", "As it was", func(t app.FileTransition) any { return linked{t.Seq, "?at=" + strconv.FormatInt(t.Seq, 10)} }},
 }}
 
 func (*Console) file(v *visit) (page, error) {
-	at := url.Values{}
-	if moment := v.URL.Query().Get("at"); moment != "" {
-		at.Set("at", moment)
-	}
-	f, err := get[app.FileView](v, "file.show", at, v.PathValue("id"))
+	f, err := get[app.FileView](v, "file.show", moment(v), v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -87,5 +84,6 @@ func (*Console) file(v *visit) (page, error) {
 	d.Facts = facts("Path", f.Path, "Source", f.Source, "URL", f.Url, "Job", linkOrNone(f.JobID, toJob), "Batch", linkOrNone(f.BatchID, toBatch), "Collection", f.Collection, "Dataset", f.Dataset,
 		"Group", f.GroupName, "Depositor", f.Submitter, "Size", size(max(f.Size, f.ListedSize)), "Changed at its source", f.SourceModified, "Digest as deposited", digest, "SHA-256", f.Sha256,
 		"Found", f.DiscoveredAt, "Worker", f.Worker, "Hash", f.ID)
-	return page{Name: "file", Title: d.Title, Where: "files", Data: d}, nil
+	d.Actions = actionsOn(v, "files", f.ID, f.Collection, f.At)
+	return page{Name: "file", Title: d.Title, Where: "files", Follow: followed(f.At, "file", f.ID), Data: d}, nil
 }

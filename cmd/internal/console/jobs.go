@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
-	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/domain/access"
 )
 
 var jobColumns = columns[app.JobRow]{operation: "job.ls", title: "Jobs", none: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", list: []column[app.JobRow]{
@@ -61,8 +60,10 @@ type jobPage struct {
 	Facts        []fact
 	Why          cell
 	// Lock is the worker that has the job now. Known says that it was asked for: operators are told.
-	Lock  *look.Lock
-	Known bool
+	Lock    *look.Lock
+	Known   bool
+	Actions []doable
+	Often   bool // it may change without an event: a worker may lose it
 }
 
 var stateColumns = columns[app.JobTransition]{title: "States", none: "It has no states.", list: []column[app.JobTransition]{
@@ -71,7 +72,7 @@ var stateColumns = columns[app.JobTransition]{title: "States", none: "It has no 
 	{"seconds", "After", func(t app.JobTransition) any { return t.Seconds }},
 	{"actor", "By", func(t app.JobTransition) any { return t.Actor }},
 	{"reason", "Why", func(t app.JobTransition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
-	{"seq", "Sequence", func(t app.JobTransition) any { return t.Seq }},
+	{"seq", "As it was", func(t app.JobTransition) any { return linked{t.Seq, "?at=" + strconv.FormatInt(t.Seq, 10)} }},
 }}
 
 var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its profile has no steps of its own.", list: []column[app.JobStep]{
@@ -84,10 +85,7 @@ var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its
 }}
 
 func (*Console) job(v *visit) (page, error) {
-	id, at := v.PathValue("id"), url.Values{}
-	if moment := v.URL.Query().Get("at"); moment != "" {
-		at.Set("at", moment)
-	}
+	id, at := v.PathValue("id"), moment(v)
 	j, err := get[app.JobView](v, "job.show", at, id)
 	if err != nil {
 		return page{}, err
@@ -108,18 +106,12 @@ func (*Console) job(v *visit) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		d.Lock, d.Known = in.Lock, true
+		d.Lock, d.Known, d.Often = in.Lock, true, domain.JobState(j.Status).Worked()
 	}
 	d.Facts = facts("Job", j.ID, "Batch", link{j.BatchID, d.Batch}, "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
 		"Type", j.PayloadType, "Identifier", j.PrimaryIdentifier, "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
-	return page{Name: "job", Title: d.Title, Where: "jobs", Data: d}, nil
-}
-
-// mayAct reports whether the caller acts on what is of a collection.
-func mayAct(v *visit, collection string) bool {
-	return slices.ContainsFunc(v.self.Rights, func(r people.Right) bool {
-		return (r.Role == access.Operator || r.Role == access.Admin) && (r.All || slices.Contains(r.Collections, collection))
-	})
+	d.Actions = actionsOn(v, "jobs", j.ID, j.Collection, j.At)
+	return page{Name: "job", Title: d.Title, Where: "jobs", Follow: followed(j.At, "job", j.ID), Data: d}, nil
 }
 
 // walkOf returns for how long a job was in each of its states, in the order in which it entered

@@ -54,7 +54,7 @@ func (*Console) overview(v *visit) (page, error) {
 		return page{}, err
 	}
 	d.Recent = recentColumns.table(p.Items)
-	return page{Name: "overview", Title: "Overview", Where: "overview", Data: d}, nil
+	return page{Name: "overview", Title: "Overview", Where: "overview", Follow: "kind=batch,job,setting", Data: d}, nil
 }
 
 // recentColumns are the batches on the overview.
@@ -96,7 +96,7 @@ func (d *overviewPage) stands(s app.Status) {
 		}
 	}
 	for _, b := range s.Batches {
-		d.Batches = append(d.Batches, fact{string(b.State), cellOf(link{count(b.Batches), Path + "batches?state=" + url.QueryEscape(string(b.State))})})
+		d.Batches = append(d.Batches, fact{string(b.State), cellOf(linked{b.Batches, Path + "batches?state=" + url.QueryEscape(string(b.State))})})
 		if b.State == domain.BatchFailed && b.Batches > 0 {
 			d.Person = append(d.Person, line{Text: count(b.Batches) + " batches have failed jobs", To: Path + "batches?state=failed"})
 		}
@@ -143,10 +143,10 @@ type waitingIn struct {
 	oldest standing.Oldest
 }
 
-var waitingColumns = columns[waitingIn]{title: "Jobs by state", none: "ZooKeeper does not answer.", list: []column[waitingIn]{
+var waitingColumns = columns[waitingIn]{title: "Live jobs by state", none: "ZooKeeper does not answer.", list: []column[waitingIn]{
 	{"state", "State", func(w waitingIn) any { return state(w.State) }},
 	{"jobs", "Jobs", func(w waitingIn) any {
-		return link{count(int64(w.Jobs)), Path + "jobs?state=" + url.QueryEscape(string(w.State))}
+		return linked{int64(w.Jobs), Path + "jobs?state=" + url.QueryEscape(string(w.State))}
 	}},
 	{"oldest", "Waits longest", func(w waitingIn) any { return linkOrNone(w.oldest.ID, toJob) }},
 	{"since", "Since", func(w waitingIn) any { return w.oldest.Since }},
@@ -212,7 +212,14 @@ func (*Console) servers(v *visit) (page, error) {
 // queuesPage shows the queues of jobs and the deposit queues.
 type queuesPage struct {
 	Queues, Collections table
+	Actions             []way
 	Boards              []boardOf
+}
+
+// way are the actions about one of several things.
+type way struct {
+	Name    string
+	Actions []doable
 }
 
 // boardOf is how a deposit queue stands.
@@ -229,7 +236,7 @@ var queueColumns = columns[app.Queue]{title: "Queues of jobs", none: "There are 
 		if q.Name == domain.QueueIngest {
 			return int64(q.Depth)
 		}
-		return link{count(int64(q.Depth)), Path + "jobs?state=" + url.QueryEscape(q.Name)}
+		return linked{int64(q.Depth), Path + "jobs?state=" + url.QueryEscape(q.Name)}
 	}},
 	{"state", "State", func(q app.Queue) any {
 		if q.Pause != nil {
@@ -298,5 +305,13 @@ func (*Console) queues(v *visit) (page, error) {
 		d.Boards = append(d.Boards, boardOf{Board: b, Title: "Deposit queue " + name, Users: userColumns.table(b.Users),
 			Facts: facts("Waiting", b.Waiting, "Running", b.Running, "Parked", b.Parked, "Nothing is grabbed", b.Stopped, "Not known", b.Unknown)})
 	}
-	return page{Name: "queues", Title: "Queues", Where: "queues", Data: d}, nil
+	if mayAct(v, "") {
+		for _, q := range all.Items {
+			d.Actions = append(d.Actions, way{"Queue " + q.Name, actionsOn(v, "queues", q.Name, "", nil)})
+		}
+		for _, c := range collections.Items {
+			d.Actions = append(d.Actions, way{"Collection " + shown(c.Name), actionsOn(v, "collections", c.Name, c.Name, nil)})
+		}
+	}
+	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=setting", Data: d}, nil
 }

@@ -25,6 +25,7 @@ type columns[T any] struct {
 	operation string
 	title     string // what is listed
 	none      string // what is said when nothing is
+	whole     bool   // it has one page
 	list      []column[T]
 }
 
@@ -62,14 +63,16 @@ func (c columns[T]) listed(v *visit) (table, error) {
 	}
 	query := v.URL.Query()
 	t := c.table(p.Items)
-	t.Total, t.CSV = p.Total, v.URL.Path+".csv"
+	if t.Total = p.Total; !c.whole {
+		t.CSV = v.URL.Path + ".csv"
+	}
 	if query.Get("cursor") != "" {
 		t.First = with(v.URL.Path, query, "cursor", "")
 	}
 	if p.Next != "" {
 		t.Next = with(v.URL.Path, query, "cursor", string(p.Next))
 	}
-	if q := csvQuery(chosen); q != "" {
+	if q := csvQuery(chosen); q != "" && t.CSV != "" {
 		t.CSV += "?" + q
 	}
 	if err := c.sorted(&t, v.URL.Path, query); err != nil {
@@ -262,6 +265,10 @@ type list struct {
 	Path   string
 	Chosen bool // the list is limited to something
 	Sort   string
+	// Verbs are the commands to all that are chosen, To where they are previewed.
+	Verbs []doable
+	To    string
+	Given []field // the filter as it is sent on
 }
 
 // listPage returns the page of a list that the address chooses.
@@ -272,7 +279,14 @@ func listPage[T any](v *visit, c columns[T], title, where string, fields ...fiel
 	}
 	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: v.URL.Query().Get("sort")}
 	l.Chosen = slices.ContainsFunc(l.Fields, func(f field) bool { return f.Value != "" })
-	return page{Name: "list", Title: title, Where: where, Data: l}, nil
+	if a, has := actions[where]; has && l.Chosen && mayAct(v, "") {
+		l.To = v.URL.Path + "/all"
+		for _, verb := range a.all {
+			l.Verbs = append(l.Verbs, doable{wordsOf(verb), verb})
+		}
+		l.Given = slices.DeleteFunc(slices.Clone(l.Fields), func(f field) bool { return f.Value == "" })
+	}
+	return page{Name: "list", Title: title, Where: where, Follow: "kind=batch,job,file", Data: l}, nil
 }
 
 // texts returns states as they are chosen by.

@@ -405,4 +405,24 @@ var frontDoor = []Mutant{{
 	Name: "pages for those who see all collections", Why: "the first page of a depositor is an error",
 	At: "cmd/internal/console everywhere", Do: []Op{Compare("==", "Depositor")},
 	Package: "cmd/internal/console", Test: "TestPagesWithinRights",
+}, {
+	Name: "the version that an action is shown for", Why: "an operator deletes what another one has just repaired",
+	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Drop("Set", "If-Match")},
+	Package: "cmd/internal/console", Test: "TestActions",
+}, {
+	Name: "the key of an action", Why: "a form that is sent twice acts twice",
+	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Drop("Set", "Idempotency-Key")},
+	Package: "cmd/internal/console", Test: "TestActions",
+}, {
+	Name: "the preview of a command to all", Why: "who looks what a command would be about gives it",
+	At: "cmd/internal/console (*Console).previewMany", Do: []Op{Text("dry_run", "x")},
+	Package: "cmd/internal/console", Test: "TestActions",
+}, {
+	Name: "the cookie, kept from the uploads of the API", Why: "the session of a browser goes where only keys go",
+	At: "cmd/internal/console (*Console).pieces", Do: []Op{Drop("Del", "Cookie")},
+	Package: "cmd/internal/console", Test: "TestPieces",
+}, {
+	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
+	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
+	Package: "cmd/internal/console", Test: "TestDepositForm",
 }}

@@ -213,16 +213,32 @@ func Eval[V any](p *Tab, expression string) V {
 	return run(p, chromedp.Evaluate[V](expression, chromedp.EvalAwaitPromise))
 }
 
-// Text returns the text of the page, as people read it.
+// Text returns the text of the page, as people read it; "" while another page is loaded.
 func (p *Tab) Text() string {
-	p.t.Helper()
-	return Eval[string](p, "document.body.innerText")
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body?.innerText ?? ""`))
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
-// At returns the path and query of the page.
-func (p *Tab) At() string {
+// Choose chooses a file in a field.
+func (p *Tab) Choose(selector, file string) {
 	p.t.Helper()
-	return Eval[string](p, "location.pathname + location.search")
+	p.Do(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{file}))
+}
+
+// At returns the path and query of the page; "" while another page is loaded.
+func (p *Tab) At() string {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	at, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.pathname + location.search"))
+	if err != nil {
+		return ""
+	}
+	return at
 }
 
 // Press types keys, as on a keyboard.
@@ -285,8 +301,8 @@ func (p *Tab) findings() []string {
 	return Eval[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`)
 }
 
-// Picture returns the whole page as PNG.
+// Picture returns as PNG what a window shows of the page.
 func (p *Tab) Picture() []byte {
 	p.t.Helper()
-	return run(p, chromedp.FullScreenshot(100))
+	return run(p, chromedp.CaptureScreenshot())
 }

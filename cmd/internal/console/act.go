@@ -1,0 +1,365 @@
+package console
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+// actions are what operators do about one thing, by the pages of its kind: verbs of operations that
+// take a reason.
+var actions = map[string]struct {
+	noun  string // of the operations
+	shows string // the operation that has its version, "" = it has none
+	verbs []string
+	all   []string // those that are also given to all that a filter chooses
+}{
+	"batches":     {"batch", "batch.show", []string{"release", "update-report", "send-report", "delete", "cleanup"}, []string{"release", "update-report", "delete", "cleanup"}},
+	"jobs":        {"job", "job.show", []string{"hold", "release", "requeue", "fail", "delete"}, []string{"hold", "release", "requeue", "fail", "delete"}},
+	"files":       {"file", "file.show", []string{"requeue", "skip", "redownload", "reprocess", "abandon"}, []string{"requeue", "skip"}},
+	"queues":      {"queue", "", []string{"pause", "resume"}, nil},
+	"collections": {"collection", "", []string{"hold", "release"}, nil},
+}
+
+// mayAct reports whether the caller acts on what is of a collection, "" = of any.
+func mayAct(v *visit, collection string) bool {
+	return slices.ContainsFunc(v.self.Rights, func(r people.Right) bool {
+		return (r.Role == access.Operator || r.Role == access.Admin) && (r.All || collection == "" || slices.Contains(r.Collections, collection))
+	})
+}
+
+// doable are the ways to the actions about a thing.
+type doable struct {
+	Label, To string
+}
+
+// actionsOn returns what the caller may do about a thing now.
+func actionsOn(v *visit, kind, id, collection string, at *app.AsOf) (all []doable) {
+	if at != nil || !mayAct(v, collection) {
+		return nil
+	}
+	for _, verb := range actions[kind].verbs {
+		all = append(all, doable{wordsOf(verb), Path + kind + "/" + url.PathEscape(id) + "/do/" + verb})
+	}
+	return all
+}
+
+// wordsOf returns a verb as people read it: "Update report".
+func wordsOf(verb string) string {
+	words := strings.ReplaceAll(verb, "-", " ")
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// act is the page of an action: what would change, and after it what has changed.
+type act struct {
+	Verb, Label string
+	Name, Back  string // of the thing, and the address of its page
+	To          string // the address of the form
+	Reason      string // as it was written
+	Key, Match  string // of the request
+	Change      *app.Changed
+	Problem     *problem.Problem // why it is, or would be, refused
+	Done        bool
+}
+
+// doing returns the action that an address names.
+func doing(v *visit, kind string) (a act, of *operation.Operation, err error) {
+	id, verb := v.PathValue("id"), v.PathValue("verb")
+	if !slices.Contains(actions[kind].verbs, verb) {
+		return a, nil, problem.Of(app.NotFound, "there is no such action", "the page of the thing has those there are")
+	}
+	a = act{Verb: verb, Label: wordsOf(verb), Name: id, To: v.URL.Path, Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
+	if kind == "queues" || kind == "collections" {
+		a.Back = Path + "queues"
+	}
+	return a, operation.Named(actions[kind].noun + "." + verb), nil
+}
+
+// preview shows what an action would change.
+func (*Console) preview(kind string) func(*visit) (page, error) {
+	return func(v *visit) (page, error) {
+		a, op, err := doing(v, kind)
+		if err != nil {
+			return page{}, err
+		}
+		if shows := actions[kind].shows; shows != "" {
+			r, err := v.request(shows, nil, a.Name)
+			if err != nil {
+				return page{}, err
+			}
+			answered := &answer{header: http.Header{}}
+			v.api.ServeHTTP(answered, r)
+			if answered.status >= http.StatusMultipleChoices {
+				return page{}, problemIn(answered)
+			}
+			a.Match = answered.header.Get("ETag")
+		}
+		// What needs a reason is tried with one.
+		a.Change, a.Problem, err = try[app.Changed](v, op.Name, url.Values{"dry_run": {"true"}}, reasonBody("preview"), nil, a.Name)
+		return page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind, Data: a}, err
+	}
+}
+
+// carryOut carries an action out, for the reason that the form has.
+func (*Console) carryOut(kind string) func(*visit) (page, error) {
+	return func(v *visit) (page, error) {
+		a, op, err := doing(v, kind)
+		if err != nil {
+			return page{}, err
+		}
+		header := http.Header{"Prefer": {"wait=5"}}
+		if a.Key, a.Match, a.Reason = v.PostForm.Get("key"), v.PostForm.Get("match"), v.PostForm.Get("reason"); a.Match != "" {
+			header.Set("If-Match", a.Match)
+		}
+		if a.Key != "" {
+			header.Set("Idempotency-Key", a.Key)
+		}
+		a.Change, a.Problem, err = try[app.Changed](v, op.Name, nil, reasonBody(a.Reason), header, a.Name)
+		p := page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind}
+		if a.Done = a.Problem == nil; !a.Done {
+			p.Status, a.Key = a.Problem.Status, rand.Text()
+		}
+		p.Data = a
+		return p, err
+	}
+}
+
+func reasonBody(why string) any { return operation.Reason{Reason: strings.TrimSpace(why)} }
+
+// try sends a command. What the API refuses is no error of the page: it says why.
+func try[O any](v *visit, name string, query url.Values, body any, header http.Header, names ...string) (*O, *problem.Problem, error) {
+	r, err := v.request(name, query, names...)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, nil, err
+	}
+	for key, values := range header {
+		r.Header[key] = values
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Body, r.ContentLength = readCloser(text), int64(len(text))
+	out, err := ask[O](v.api, r)
+	if p, is := err.(*problem.Problem); is && p.Status < http.StatusInternalServerError { //nolint:errorlint // it comes from ask as it is
+		return nil, p, nil
+	}
+	return &out, nil, err
+}
+
+func readCloser(text []byte) *closer { return &closer{bytes.NewReader(text)} }
+
+// closer is a body that is in memory.
+type closer struct{ *bytes.Reader }
+
+// Close implements io.Closer.
+func (*closer) Close() error { return nil }
+
+// form returns the page of a form that was sent; one that is too long or cannot be read is refused.
+func (c *Console) form(show func(*visit) (page, error)) http.Handler {
+	shown := c.page(func(v *visit) (page, error) {
+		if err := v.ParseForm(); err != nil {
+			return page{}, problem.Of(app.Invalid, "the form cannot be read", "send it from its page")
+		}
+		return show(v)
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		shown.ServeHTTP(w, r)
+	})
+}
+
+// many is the page of a command to all that a filter chooses: what it would be about.
+type many struct {
+	Verb, Label, Kind string // Kind is that of the things, in words
+	Chosen            []fact
+	To, Back          string
+	Reason, Key       string
+	Matched           string
+	Change            *bulk.Action
+	First             table
+	Problem           *problem.Problem
+}
+
+var triedColumns = columns[bulk.Tried]{title: "The first of them", none: "Nothing is chosen.", list: []column[bulk.Tried]{
+	{"id", "Id", func(t bulk.Tried) any { return t.ID }},
+	{"from", "From", func(t bulk.Tried) any {
+		if t.Change == nil {
+			return nil
+		}
+		return state(t.Change.From)
+	}},
+	{"to", "To", func(t bulk.Tried) any {
+		if t.Change == nil {
+			return nil
+		}
+		return state(t.Change.State)
+	}},
+	{"refusal", "Would be refused because", func(t bulk.Tried) any { return t.Refusal }},
+}}
+
+// chosen returns the request of a command to all that an address chooses.
+func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
+	all, err := v.parameters()
+	if err != nil {
+		return m, r, err
+	}
+	verb := all.Get("verb")
+	if !slices.Contains(actions[kind].all, verb) {
+		return m, r, problem.Of(app.NotFound, "there is no such action", "the list has those there are")
+	}
+	filter := map[string]string{}
+	for name, values := range all {
+		switch name {
+		case "verb", "cursor", "limit":
+			all.Del(name)
+		default:
+			filter[name] = values[0]
+			m.Chosen = append(m.Chosen, fact{name, cellOf(values[0])})
+		}
+	}
+	slices.SortFunc(m.Chosen, func(a, b fact) int { return strings.Compare(a.Label, b.Label) })
+	r = bulk.Request{Kind: domain.Kind(actions[kind].noun), Verb: verb, Reason: strings.TrimSpace(v.PostForm.Get("reason"))}
+	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), kind, v.URL.RequestURI(), with(Path+kind, all, "", "")
+	text, err := json.Marshal(filter)
+	if err == nil {
+		err = json.Unmarshal(text, &r.Filter)
+	}
+	if err != nil {
+		err = problem.Of(app.Invalid, "the filter cannot be read: "+err.Error(), "choose on the page of the list")
+	}
+	return m, r, err
+}
+
+// previewMany shows what a command to all would be about.
+func (*Console) previewMany(kind string) func(*visit) (page, error) {
+	return func(v *visit) (page, error) {
+		m, r, err := chosen(v, kind)
+		if err != nil {
+			return page{}, err
+		}
+		m.Key, r.Reason = rand.Text(), "preview"
+		m.Change, m.Problem, err = try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)
+		if m.Change != nil {
+			m.First, m.Matched = triedColumns.table(m.Change.First), "more than are counted"
+			if n := m.Change.Matched; n != nil {
+				m.Matched = count(*n)
+			}
+		}
+		return page{Name: "many", Title: m.Label + " all chosen " + kind, Where: kind, Data: m}, err
+	}
+}
+
+// beginMany begins a bulk action, and leads to its page.
+func (c *Console) beginMany(kind string) http.Handler {
+	return c.form(func(v *visit) (page, error) {
+		m, r, err := chosen(v, kind)
+		if err != nil {
+			return page{}, err
+		}
+		m.Reason, m.Key = r.Reason, v.PostForm.Get("key")
+		header := http.Header{}
+		if m.Key != "" {
+			header.Set("Idempotency-Key", m.Key)
+		}
+		m.Change, m.Problem, err = try[bulk.Action](v, "bulk.begin", nil, r, header)
+		if err != nil || m.Problem == nil {
+			p := page{Status: http.StatusSeeOther}
+			if m.Change != nil {
+				p.To = Path + "bulk/" + url.PathEscape(m.Change.ID)
+			}
+			return p, err
+		}
+		m.Key = rand.Text()
+		return page{Name: "many", Title: m.Label + " all chosen " + kind, Where: kind, Status: m.Problem.Status, Data: m}, nil
+	})
+}
+
+// bulkPage shows how far a bulk action is.
+type bulkPage struct {
+	bulk.Action
+	Bar   bar
+	Facts []fact
+	Items table
+}
+
+var bulkItemColumns = columns[bulk.Item]{title: "Refused", none: "Nothing was refused.", list: []column[bulk.Item]{
+	{"id", "Id", func(i bulk.Item) any { return i.ID }},
+	{"state", "State", func(i bulk.Item) any { return state(i.State) }},
+	{"code", "Code", func(i bulk.Item) any { return i.Code }},
+	{"message", "Why", func(i bulk.Item) any { return i.Message }},
+}}
+
+func (*Console) bulk(v *visit) (page, error) {
+	id := v.PathValue("id")
+	a, err := get[bulk.Action](v, "bulk.show", nil, id)
+	if err != nil {
+		return page{}, err
+	}
+	items, err := get[app.Page[bulk.Item]](v, "bulk.items", url.Values{"outcome": {"refused"}, "limit": {shownOf}}, id)
+	if err != nil {
+		return page{}, err
+	}
+	left := max(deref(a.Matched)-a.Done-a.Refused, 0)
+	if a.EndedAt != nil {
+		left = 0
+	}
+	d := bulkPage{Action: a, Bar: sumOf("things", counted{"completed", a.Done}, counted{"failed", a.Refused}, counted{"in_progress", left}), Items: bulkItemColumns.table(items.Items)}
+	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
+	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
+	title := wordsOf(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
+	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
+}
+
+var bulkColumns = columns[bulk.Action]{operation: "bulk.ls", title: "Bulk actions", none: "No command was given to many: the lists of batches, jobs and files do that.", list: []column[bulk.Action]{
+	{"id", "Action", func(a bulk.Action) any { return link{a.ID, Path + "bulk/" + url.PathEscape(a.ID)} }},
+	{"verb", "Command", func(a bulk.Action) any { return string(a.Request.Kind) + " " + a.Request.Verb }},
+	{"state", "State", func(a bulk.Action) any { return state(a.State) }},
+	{"by", "By", func(a bulk.Action) any { return a.By }},
+	{"matched", "Chosen", func(a bulk.Action) any { return a.Matched }},
+	{"done", "Done", func(a bulk.Action) any { return a.Done }},
+	{"refused", "Refused", func(a bulk.Action) any { return a.Refused }},
+	{"requested_at", "Requested", func(a bulk.Action) any { return a.RequestedAt }},
+	{"reason", "Reason", func(a bulk.Action) any { return a.Request.Reason }},
+}}
+
+func (*Console) bulks(v *visit) (page, error) {
+	return listPage(v, bulkColumns, "Bulk actions", "bulk", field{Name: "state", Label: "State", Choices: []string{bulk.Waiting, bulk.Running, bulk.Done, bulk.Cancelled}})
+}
+
+// moment returns the moment that an address names, as the API takes it: a day and time without a
+// zone is of UTC.
+func moment(v *visit) (all url.Values) {
+	all = url.Values{}
+	at := strings.TrimSpace(v.URL.Query().Get("at"))
+	if at == "" {
+		return all
+	}
+	if _, err := strconv.ParseUint(at, 10, 64); err != nil {
+		at = strings.Replace(at, " ", "T", 1)
+		switch len(at) {
+		case len("2006-01-02"):
+			at += "T00:00:00Z"
+		case len("2006-01-02T15:04"):
+			at += ":00Z"
+		case len("2006-01-02T15:04:05"):
+			at += "Z"
+		}
+	}
+	all.Set("at", at)
+	return all
+}

@@ -1,0 +1,172 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/domain/access"
+)
+
+var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work in the compute queue", none: "No work is here: it is requested for files and steps, or with `accession compute submit`.", list: []column[entries.Work]{
+	{"id", "Entry", func(e entries.Work) any { return string(e.ID) }},
+	{"status", "State", func(e entries.Work) any { return state(strings.ToLower(string(e.Status))) }},
+	{"dataset", "Dataset", func(e entries.Work) any { return e.Dataset }},
+	{"group", "Group", func(e entries.Work) any { return e.Group }},
+	{"priority", "Priority", func(e entries.Work) any { return int(e.Priority) }},
+	{"submitter", "Requested by", func(e entries.Work) any { return e.Submitter }},
+	{"attempt", "Attempt", func(e entries.Work) any { return e.Attempt }},
+	{"worker", "Worker", func(e entries.Work) any { return e.Worker }},
+	{"requested_at", "Requested", func(e entries.Work) any { return e.Requested }},
+	{"claimed_at", "Taken", func(e entries.Work) any { return e.Claimed }},
+	{"ended_at", "Ended", func(e entries.Work) any { return e.Ended }},
+	{"reason", "Reason", func(e entries.Work) any { return e.Reason }},
+}}
+
+var datasetColumns = columns[directories.Dataset]{operation: "dataset.ls", title: "Datasets", none: "There are no datasets of open directories.", whole: true, list: []column[directories.Dataset]{
+	{"name", "Dataset", func(d directories.Dataset) any { return link{d.Name, with(Path+"files", nil, "dataset", d.Name)} }},
+	{"collection", "Collection", func(d directories.Dataset) any { return d.Collection }},
+	{"profile", "Profile", func(d directories.Dataset) any { return d.Profile }},
+	{"group_pattern", "Groups", func(d directories.Dataset) any { return d.GroupPattern }},
+	{"by", "Set by", func(d directories.Dataset) any { return d.By }},
+	{"when", "Set", func(d directories.Dataset) any { return d.When }},
+	{"why", "Why", func(d directories.Dataset) any { return d.Why }},
+}}
+
+var directoryColumns = columns[directories.Discovery]{operation: "discover.ls", title: "Open directories", none: "No directory is polled: `accession discover add` adds one.", whole: true, list: []column[directories.Discovery]{
+	{"name", "Name", func(d directories.Discovery) any { return d.Name }},
+	{"url", "Directory", func(d directories.Discovery) any { return d.URL }},
+	{"state", "State", func(d directories.Discovery) any {
+		if d.Paused {
+			return state("paused")
+		}
+		return state("polled")
+	}},
+	{"dataset", "Dataset", func(d directories.Discovery) any { return d.Dataset }},
+	{"group", "Group", func(d directories.Discovery) any { return d.Group }},
+	{"every_seconds", "Every", func(d directories.Discovery) any { return span(d.Every) }},
+	{"by", "Set by", func(d directories.Discovery) any { return d.By }},
+	{"when", "Set", func(d directories.Discovery) any { return d.When }},
+	{"why", "Why", func(d directories.Discovery) any { return d.Why }},
+}}
+
+var slotColumns = columns[slots.Slot]{operation: "slot.ls", title: "Slots", none: "There are no slots.", list: []column[slots.Slot]{
+	{"id", "Slot", func(s slots.Slot) any { return string(s.ID) }},
+	{"status", "State", func(s slots.Slot) any { return state(strings.ToLower(string(s.Status))) }},
+	{"opens_at", "Opens", func(s slots.Slot) any { return s.Opens }},
+	{"closes_at", "Closes", func(s slots.Slot) any { return s.Closes }},
+	{"files", "Files", func(s slots.Slot) any { return s.Files.All }},
+	{"sum", "Sum of files", func(s slots.Slot) any {
+		return sumOf("files", counted{"processed", s.Files.Processed}, counted{"ready", s.Files.Ready}, counted{"waiting", s.Files.Waiting}, counted{"skipped", s.Files.Skipped}, counted{"given_up", s.Files.GivenUp})
+	}},
+	{"made_by", "Made by", func(s slots.Slot) any { return s.MadeBy }},
+	{"reason", "Reason", func(s slots.Slot) any { return s.Reason }},
+}}
+
+var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries", none: "No list of identifiers was asked about.", list: []column[queries.Query]{
+	{"id", "Query", func(q queries.Query) any { return string(q.ID) }},
+	{"status", "State", func(q queries.Query) any { return state(strings.ToLower(string(q.Status))) }},
+	{"submitter", "Asked by", func(q queries.Query) any { return q.Request.Submitter }},
+	{"received_at", "Received", func(q queries.Query) any { return q.Received }},
+	{"ended_at", "Ended", func(q queries.Query) any { return q.Ended }},
+	{"reason", "Reason", func(q queries.Query) any { return q.Reason }},
+}}
+
+var peopleColumns = columns[people.User]{operation: "user.ls", title: "People", none: "There are no users: `accession user add` adds one.", list: []column[people.User]{
+	{"id", "User", func(u people.User) any { return u.ID }},
+	{"display_name", "Name", func(u people.User) any { return u.DisplayName }},
+	{"mail", "Mail", func(u people.User) any { return u.Mail }},
+	{"rights", "Rights", func(u people.User) any { return rightsOf(u.Rights) }},
+	{"created_at", "Added", func(u people.User) any { return u.CreatedAt }},
+	{"disabled_at", "Disabled", func(u people.User) any { return u.DisabledAt }},
+}}
+
+// rightsOf returns rights as people read them.
+func rightsOf(all []people.Right) string {
+	var words []string
+	for _, r := range all {
+		where := strings.Join(r.Collections, ", ")
+		if r.All {
+			where = "all collections"
+		}
+		words = append(words, string(r.Role)+" in "+where)
+	}
+	return strings.Join(words, "; ")
+}
+
+var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", none: "There are no keys: `accession key add` makes one.", list: []column[people.Key]{
+	{"id", "Key", func(k people.Key) any { return k.ID }},
+	{"user", "User", func(k people.Key) any { return k.User }},
+	{"label", "Label", func(k people.Key) any { return k.Label }},
+	{"created_at", "Made", func(k people.Key) any { return k.CreatedAt }},
+	{"expires_at", "Expires", func(k people.Key) any { return k.ExpiresAt }},
+	{"revoked_at", "Revoked", func(k people.Key) any { return k.RevokedAt }},
+	{"used_on", "Last used (UTC)", func(k people.Key) any { return k.UsedOn }},
+}}
+
+var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", none: "Nothing was audited.", list: []column[people.Entry]{
+	{"at", "When", func(e people.Entry) any { return e.At }},
+	{"caller", "Who", func(e people.Entry) any { return e.Caller }},
+	{"via", "By", func(e people.Entry) any { return e.Via }},
+	{"address", "From", func(e people.Entry) any { return e.Address }},
+	{"action", "What", func(e people.Entry) any { return e.Action }},
+	{"subject", "On", func(e people.Entry) any { return e.Subject }},
+	{"outcome", "Outcome", func(e people.Entry) any { return state(e.Outcome) }},
+	{"detail", "Detail", func(e people.Entry) any { return e.Detail }},
+	{"reason", "Reason", func(e people.Entry) any { return e.Reason }},
+}}
+
+// further are the lists that are not about deposits.
+type further struct {
+	name, title, about string
+	may                func(people.Self) bool
+	show               func(*visit) (page, error)
+	download           http.Handler
+}
+
+var age = []field{{Name: "since", Label: "From (UTC)", Kind: "date"}, {Name: "older_than", Label: "Before (UTC)", Kind: "date"}}
+
+func everyone(people.Self) bool { return true }
+
+func administers(s people.Self) bool {
+	return slices.ContainsFunc(s.Rights, func(r people.Right) bool { return r.Role == access.Admin && r.All })
+}
+
+// listOf returns a list that is not about deposits.
+func listOf[T any](c *Console, name, about string, of columns[T], may func(people.Self) bool, fields ...field) further {
+	f := further{name: name, title: of.title, about: about, may: may, show: func(v *visit) (page, error) { return listPage(v, of, of.title, "more", fields...) }}
+	if !of.whole {
+		f.download = c.download(of.download)
+	}
+	return f
+}
+
+func (c *Console) further() []further {
+	inCollection := []field{{Name: "collection", Label: "Collection"}, {Name: "profile", Label: "Profile"}}
+	return []further{
+		listOf(c, "directories", "Open directories that are polled", directoryColumns, everyone, append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"polled", "paused"}}, {Name: "host", Label: "Server"}}, inCollection...)...),
+		listOf(c, "datasets", "What is found in them", datasetColumns, everyone, inCollection...),
+		listOf(c, "slots", "When files of them are processed", slotColumns, everyone, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "ACTIVE", "DONE", "MISSED"}}}, inCollection...), age...)...),
+		listOf(c, "compute", "Work of the compute queue, and who has it", entryColumns, everywhere, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "STAGING", "SUCCESSFUL", "FAILED", "PURGED"}}, {Name: "submitter", Label: "Requested by"}, {Name: "code", Label: "Code of the reason"}}, inCollection...), age...)...),
+		listOf(c, "queries", "Lists of identifiers that were asked about", queryColumns, everyone, append([]field{{Name: "submitter", Label: "Asked by"}, {Name: "state", Label: "State", Choices: []string{"received", "parked", "grabbed", "answered", "failed"}}}, age...)...),
+		listOf(c, "people", "Users and their rights", peopleColumns, administers),
+		listOf(c, "keys", "Keys of programs", keyColumns, administers, field{Name: "user", Label: "User"}),
+		listOf(c, "audit", "Who did what, and what was refused", auditColumns, administers, append([]field{{Name: "user", Label: "Who"}, {Name: "action", Label: "What"}, {Name: "on", Label: "On"}}, age...)...),
+	}
+}
+
+// more leads to the lists that are not about deposits.
+func (c *Console) more(v *visit) (page, error) {
+	var all []reportLinks
+	for _, f := range c.further() {
+		if f.may(v.self) {
+			all = append(all, reportLinks{Name: f.title, About: f.about, Formats: []doable{{"show", Path + f.name}}})
+		}
+	}
+	return page{Name: "more", Title: "More", Where: "more", Data: reportsPage{List: all}}, nil
+}
