@@ -41,6 +41,7 @@ func TestRepository(t *testing.T) {
 		"sizes":     CheckSizes,
 		"machinery": CheckMachinery,
 		"codes":     CheckCodes,
+		"reached":   CheckReached,
 		"crumbs":    CheckCrumbs,
 		"words":     CheckWords,
 		"sql":       CheckSQL,

@@ -95,6 +95,11 @@ func TestVerifyFindsAndRepairsTheInventory(t *testing.T) {
 			t.Fatalf("%s: the inventory was\n%s\nand is\n%s", c.name, before, after)
 		}
 	}
+	// What no job has stored is for a person: nothing is removed.
+	in.exec("insert into record.object select (jsonb_populate_record(o, jsonb_build_object('primary_identifier', o.primary_identifier || 'x'))).* from record.object o where primary_identifier = $1", object)
+	if r := in.settled(); len(r.Findings) != 1 || r.Findings[0].Code != consistency.VersionUnexplained || r.Worst != app.NeedsPerson || !strings.Contains(r.Findings[0].String(), object+"x") {
+		t.Errorf("an object that was made by hand:\n%s", findings(r.Findings))
+	}
 }
 
 // mendsSome is mends where other findings than the one that is wanted need a person until

@@ -116,7 +116,7 @@ func TestBulkActionsOfEntriesAndQueries(t *testing.T) {
 	in.says(0, words("bulk items "+begun.ID+" --outcome refused"), byHand, string(app.Outdated))
 	in.given(by, domain.EventEntryReturned, things-1)
 	for id, state := range map[string]entry.State{again: entry.Failed, byHand: entry.Pending} {
-		if n := in.count(`select count(*) from accession.compute_entry where id = $1 and status = $2`, id, string(state)); n != 1 {
+		if n := in.count(`select count(*) from accession.compute_entry where id = $1 and status = $2 and (reason_code = $3) = (status = 'PENDING')`, id, string(state), string(domain.CodeRetried)); n != 1 {
 			t.Errorf("%s is not %s:\n%s", id, state, in.says(0, words("compute show "+id)))
 		}
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -114,6 +115,9 @@ func TestRestoreZooKeeper(t *testing.T) {
 		t.Errorf("next ids were %v and are %v; the epoch was %d and is %d", used, next, epoch, again)
 	}
 	fresh.says(3, words("restore zookeeper"), "is not empty", "accession verify")
+	if _, err := fresh.app.RestoreZooKeeper(fresh.ctx(), func(app.VerifyProgress) {}); !refusedFor(err, domain.CodeNotRestorable) {
+		t.Errorf("%v", err)
+	}
 	fresh.serveInProcess()
 	e := fresh.seen(1, domain.EventSettingRestored)[0]
 	if d, ok := e.Data.(*domain.SettingRestored); !ok || d.What != domain.RestoredZooKeeper || d.Epoch != 2 || e.Epoch != 2 || e.Actor == "" {
@@ -176,4 +180,10 @@ func TestRestoreZooKeeperInterrupted(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the tree is another (-before +after):\n%s", diff)
 	}
+}
+
+// refusedFor reports whether the rules refused something with a code.
+func refusedFor(err error, code domain.Code) bool {
+	refused, is := errors.AsType[*domain.Refused](err)
+	return is && refused.Code == code
 }

@@ -55,6 +55,7 @@ func TestVerifySeesDamagedTables(t *testing.T) {
 			`update accession.event set data = jsonb_set(data, '{retry_count}', '0') where kind = 'job' and version = 2`, "", consistency.EventRowWrong},
 		{"a change of a job without its row", "update accession.job_transition set version = 100 where version = 2", "update accession.job_transition set version = 2 where version = 100", job + "/2", consistency.SumWrong},
 		{"a poisoned event", "insert into accession.poison_event select 'main', 1, 'x', 'x', 'job', '" + job + "', 1, 'x', null, true, 'no', '', 1, now(), now()", "delete from accession.poison_event", "job/" + job, consistency.EventPoisoned},
+		{"a table of the records", "alter table record.host_pause rename to lost", "alter table record.lost rename to host_pause", "", consistency.RecordsAltered},
 		{"another stream", "update accession.checkpoint set stream_created = stream_created + interval '1 s'", "update accession.checkpoint set stream_created = stream_created - interval '1 s'", "", consistency.StreamChanged},
 		{"a lost tail", "update accession.checkpoint set seq = seq + 1", "update accession.checkpoint set seq = seq - 1", "", consistency.StreamChanged},
 		{"tables that do not catch up", "update accession.checkpoint set seq = seq - 1", "update accession.checkpoint set seq = seq + 1", "", consistency.ProjectionBehind},
