@@ -27,7 +27,7 @@ func CheckCodes(root fs.FS) ([]Finding, error) {
 			}
 			for _, e := range list.Elts {
 				field, keyed := e.(*ast.KeyValueExpr)
-				if keyed && isName(field.Key, "Code") {
+				if keyed && namesCode(field.Key) {
 					e = field.Value
 				} else if keyed || !isCodes(list.Type) {
 					continue
@@ -49,13 +49,13 @@ func isCodes(t ast.Expr) bool {
 		return false
 	}
 	if from, ok := list.Elt.(*ast.SelectorExpr); ok {
-		return isName(from.Sel, "Code")
+		return namesCode(from.Sel)
 	}
-	return isName(list.Elt, "Code")
+	return namesCode(list.Elt)
 }
 
-// isName reports whether an expression is a name.
-func isName(e ast.Expr, name string) bool {
+// namesCode reports whether an expression is the name Code.
+func namesCode(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
-	return ok && id.Name == name
+	return ok && id.Name == "Code"
 }

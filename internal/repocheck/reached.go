@@ -109,9 +109,9 @@ func (s source) codes() (all []declaredCode) {
 // isCode reports whether a type is that of codes.
 func isCode(t ast.Expr) bool {
 	if from, ok := t.(*ast.SelectorExpr); ok {
-		return isName(from.Sel, "Code")
+		return namesCode(from.Sel)
 	}
-	return t != nil && isName(t, "Code")
+	return t != nil && namesCode(t)
 }
 
 // names adds what a file names of its own package and of those that it imports, and returns its
