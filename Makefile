@@ -154,9 +154,10 @@ generate: $(SQLC) $(OAPI) ## write generated code, schemas and diagrams again
 	@deploy/ci/golden.sh
 	@$(OAPI) -config internal/testkit/apiclient/config.yaml docs/openapi-3.0.yaml
 
-documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md, docs/reports.md and docs/queues.md again, from a database
+documents: setup-test build ## write docs/data-dictionary.md and the outputs in docs/sql.md, docs/reports.md and docs/queues.md again, from a database, and the pictures of docs/console.md
 	@$(WITH_STACK) go test -count=1 -run 'TestDefinitions|TestDataDictionary|TestSQLExamples' ./projections -write
 	@$(WITH_STACK) go test -count=1 -run 'TestExamplesOf(Reports|TheSimulator)' ./cmd/internal/cli -write
+	@ACCESSION_TEST_PICTURES=$(abspath docs/console) $(WITH_STACK) go test -count=1 -run 'TestConsole$$' ./cmd/accession/e2e
 
 record-history: setup-test build ## keep the history of a whole service for later versions: make record-history NAME=v3
 	@test -n '$(NAME)' || { echo 'say under which name, such as the version: make record-history NAME=v3' >&2; exit 2; }

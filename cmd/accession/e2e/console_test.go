@@ -10,14 +10,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/testkit/browser"
 )
 
-// pictures is a directory in which the pages are kept as they look, "" = none.
+// pictures is a directory in which the pages of docs/console.md are kept as they look, "" = none.
 var pictures = os.Getenv("ACCESSION_TEST_PICTURES")
+
+// pictured are the pages of which there is a picture, as far as they look in a width of 1,200 pixels.
+var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "many", "bulk"}
 
 // hostile are names as outsiders may write them: markup, marks that turn a text around, very long,
 // and with control characters.
@@ -38,7 +43,7 @@ const password = "correct horse battery"
 // hostile names, its console, and a browser.
 func newConsole(t *testing.T) *consoled {
 	t.Helper()
-	in := newInstallation(t, "listen_http=127.0.0.1:0")
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")
 	c := &consoled{installation: in, browser: browser.Start(t)}
 	for user, right := range map[string][]string{"olga": {"operator", "--all"}, "rita": {"reader", "--all"}, "ana": {"depositor", "--collection", "test"}} {
 		in.says(0, []string{"user", "add", user})
@@ -83,7 +88,7 @@ func (c *consoled) signedIn(user string) *browser.Tab {
 func (c *consoled) pages() map[string]string {
 	return map[string]string{"overview": "/console/", "batches": "/console/batches", "batch": "/console/batches/" + string(c.failed), "batch-hostile": "/console/batches/" + string(c.hostile), "jobs": "/console/jobs?batch=" + string(c.failed) + "&sort=-status_since",
 		"jobs-hostile": "/console/jobs?batch=" + string(c.hostile), "job": "/console/jobs/" + c.failedJob, "job-hostile": "/console/jobs/" + c.other, "files": "/console/files", "file": "/console/files/" + c.file, "queues": "/console/queues", "servers": "/console/servers",
-		"empty": "/console/batches?state=held"}
+		"empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
 }
 
 // TestConsole: every page of the console, in a browser, in both themes and three widths: nothing is
@@ -112,29 +117,29 @@ func TestConsole(t *testing.T) {
 	c.byKeyboard(p)
 	c.withoutScript()
 	c.others()
+	c.acts(p)
+	c.moments(p)
+	c.deposits()
 }
 
 // looks compares what may go wrong on a page.
 func (c *consoled) looks(p *browser.Tab, name string) {
 	c.t.Helper()
 	p.Sound(name, strings.TrimPrefix(c.url, "http://"))
-	if title := browser.Eval[string](p, "document.title"); !strings.HasSuffix(title, " · Accession") || strings.Contains(title, "taken") && !strings.Contains(title, "script") {
+	if title := browser.Eval[string](p, "document.title"); !strings.HasPrefix(name, "report") && !strings.HasSuffix(title, " · Accession") || strings.Contains(title, "taken") && !strings.Contains(title, "script") {
 		c.t.Errorf("%s: the title is %q", name, title)
 	}
-	if pictures != "" {
-		c.must(os.WriteFile(filepath.Join(pictures, name+".png"), p.Picture(), 0o600))
+	if short, wide := strings.CutSuffix(name, "-1200"); wide && pictures != "" && slices.Contains(pictured, short) {
+		c.must(os.WriteFile(filepath.Join(pictures, short+".png"), p.Picture(), 0o600))
 	}
 }
 
 // numbers compares those on pages with the tables.
 func (c *consoled) numbers(p *browser.Tab) {
 	c.t.Helper()
-	parts := func() map[string]string {
-		return browser.Eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#state .parts")].slice(0, 1).flatMap((l) => [...l.children]).map((d) => [d.querySelector("dt").innerText.trim(), d.querySelector("dd").innerText.trim()]))`)
-	}
 	for _, id := range []domain.BatchID{c.good, c.failed, c.hostile} {
 		p.Open(c.url + "/console/batches/" + string(id))
-		got, sum := parts(), 0
+		got, sum := c.parts(p), 0
 		for part, where := range map[string]string{"completed": "status = 'completed'", "failed": "status = 'failed'", "held": "status = 'held'", "deleted": "status = 'deleted'", "in progress": "status not in ('completed', 'failed', 'held', 'deleted')"} {
 			n := c.count("select count(*) from accession.job where batch_id = $1 and "+where, id)
 			if sum += n; got[part] != fmt.Sprint(n) {
@@ -170,6 +175,12 @@ func (c *consoled) numbers(p *browser.Tab) {
 	}
 }
 
+// parts returns the first sum on the page of a batch, by its parts.
+func (c *consoled) parts(p *browser.Tab) map[string]string {
+	c.t.Helper()
+	return browser.Eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#state .parts")].slice(0, 1).flatMap((l) => [...l.children]).map((d) => [d.querySelector("dt").innerText.trim(), d.querySelector("dd").innerText.trim()]))`)
+}
+
 // byKeyboard goes from the overview to a failed job with the keyboard alone.
 func (c *consoled) byKeyboard(p *browser.Tab) {
 	c.t.Helper()
@@ -191,7 +202,7 @@ func (c *consoled) byKeyboard(p *browser.Tab) {
 				}
 				from := p.At()
 				p.Press("\r")
-				waitFor(c.t, "the page behind "+selector, func() bool { return p.At() != from })
+				waitFor(c.t, "the page behind "+selector, func() bool { at := p.At(); return at != "" && at != from })
 				p.See("footer")
 				return
 			}
@@ -254,4 +265,229 @@ func (c *consoled) others() {
 	if text := p.Text(); !strings.Contains(text, "completed") {
 		c.t.Error(text)
 	}
+}
+
+// acts goes the ways of an operator: a queue is paused and resumed, and all failed jobs of a batch
+// are requeued with one reason, which other windows see without being loaded again. A reader cannot.
+func (c *consoled) acts(p *browser.Tab) {
+	c.t.Helper()
+	says := func(w *browser.Tab, what string) {
+		c.t.Helper()
+		waitFor(c.t, what+" on the page", func() bool { return strings.Contains(w.Text(), what) })
+	}
+	other := p.Window()
+	other.Open(c.url + "/console/queues")
+	p.Open(c.url + "/console/queues")
+	p.Click(`a[href$="queues/pending/do/pause"]`)
+	p.Fill("#reason", "for the backup\r")
+	says(p, "Done.")
+	says(other, "for the backup")
+	p.Open(c.url + "/console/queues/pending/do/resume")
+	p.Fill("#reason", "the backup is done\r")
+	says(p, "Done.")
+	waitFor(c.t, "the end of the pause in the other window", func() bool { return !strings.Contains(other.Text(), "for the backup") })
+
+	other.Open(c.url + "/console/batches/" + string(c.failed))
+	if strings.Contains(other.Text(), "failed again") {
+		c.t.Error("it has failed again before anything was done")
+	}
+	p.Open(c.url + "/console/jobs?state=failed&batch=" + string(c.failed))
+	browser.Eval[bool](p, `(document.getElementById("verb").value = "requeue") !== ""`)
+	p.Click(".all button")
+	says(p, "60 jobs are chosen now")
+	c.looks(p, "many-1200")
+	p.Fill("#reason", "the server is back\r")
+	says(p, "the server is back")
+	waitFor(c.t, "the end of the bulk action", func() bool { return regexp.MustCompile(`(?s)done\s+60`).MatchString(p.Text()) })
+	c.looks(p, "bulk-1200")
+	says(other, "failed again")
+	if n := c.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/olga'`); n != 60 {
+		c.t.Errorf("%d jobs were requeued", n)
+	}
+	if wrong := append(p.Wrong(), other.Wrong()...); len(wrong) > 0 {
+		c.t.Error(wrong)
+	}
+
+	reader := c.signedIn("rita")
+	reader.Open(c.url + "/console/jobs/" + c.failedJob)
+	if browser.Eval[bool](reader, `document.querySelector(".actions") !== null`) {
+		c.t.Error("a reader is shown actions")
+	}
+	reader.Open(c.url + "/console/jobs/" + c.failedJob + "/do/requeue")
+	reader.Fill("#reason", "I may not\r")
+	says(reader, "you have no right to act")
+	if n := c.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/rita'`); n != 0 {
+		c.t.Errorf("a reader has requeued %d jobs", n)
+	}
+}
+
+// moments compares the page of a batch and of a job at 30 random sequences with what the log says up
+// to there.
+func (c *consoled) moments(p *browser.Tab) {
+	c.t.Helper()
+	c.shown()
+	log, err := c.wired.Log(c.ctx())
+	c.must(err)
+	var all []domain.Recorded
+	for r, err := range log.Read(c.ctx(), eventstore.ReadOptions{}) {
+		c.must(err)
+		if r.BatchID == c.failed {
+			all = append(all, r)
+		}
+	}
+	random := seed(c.t)
+	for range 30 {
+		to := random.IntN(len(all))
+		seq := all[to].Seq
+		jobs, version := map[string]string{}, int64(0)
+		for _, r := range all[:to+1] {
+			if r.Aggregate.Kind != domain.KindJob {
+				continue
+			}
+			if m, ok := domain.MoveOfJob(r.Data); ok {
+				jobs[r.Aggregate.ID] = string(m.To)
+			} else if jobs[r.Aggregate.ID] == "" {
+				jobs[r.Aggregate.ID] = "pending"
+			}
+			if r.Aggregate.ID == c.failedJob {
+				version = r.Version
+			}
+		}
+		want := map[string]int{}
+		for _, state := range jobs {
+			switch state {
+			case "completed", "failed", "held", "deleted":
+				want[state]++
+			}
+		}
+		// A row of the manifest that has no job yet is in progress too.
+		want["in progress"] = 60 - want["completed"] - want["failed"] - want["held"] - want["deleted"]
+		p.Open(fmt.Sprintf("%s/console/batches/%s?at=%d", c.url, c.failed, seq))
+		got := c.parts(p)
+		if text := p.Text(); !strings.Contains(text, fmt.Sprintf("As it was at sequence %d of the log", seq)) {
+			c.t.Errorf("at %d: %s", seq, text)
+		}
+		for _, part := range []string{"completed", "failed", "held", "deleted", "in progress"} {
+			if len(got) > 0 && got[part] != fmt.Sprint(want[part]) {
+				c.t.Errorf("at %d: %s %q, want %d", seq, part, got[part], want[part])
+			}
+		}
+		if len(got) == 0 && len(jobs) == 60 {
+			c.t.Errorf("at %d the page has no sum of %d jobs", seq, len(jobs))
+		}
+		if version > 0 {
+			p.Open(fmt.Sprintf("%s/console/jobs/%s?at=%d", c.url, c.failedJob, seq))
+			if state := browser.Eval[string](p, `document.querySelector(".big .state").innerText`); state != jobs[c.failedJob] {
+				c.t.Errorf("at %d the job is %s, want %s", seq, state, jobs[c.failedJob])
+			}
+		}
+	}
+	p.Click(".moment a")
+	waitFor(c.t, "the page as it is now", func() bool { return p.At() != "" && !strings.Contains(p.At(), "at=") })
+}
+
+// deposits goes the ways of a depositor: a deposit fails and the page says what to mend, another
+// one succeeds, although its transfer is cut off; a third is made without script.
+func (c *consoled) deposits() {
+	c.t.Helper()
+	p := c.signedIn("ana")
+	file := func(name string, content []byte) string {
+		at := filepath.Join(c.t.TempDir(), name)
+		c.must(os.WriteFile(at, content, 0o600))
+		return at
+	}
+	deposit := func(p *browser.Tab, kind, title, at string) {
+		c.t.Helper()
+		p.Open(c.url + "/console/new")
+		browser.Eval[bool](p, `(document.getElementById("type").value = "`+kind+`") !== "x"`)
+		p.Fill("#title", title)
+		p.Choose("#file", at)
+	}
+	ends := func(p *browser.Tab, says string) {
+		c.t.Helper()
+		waitFor(c.t, says+" on the page of the batch", func() bool {
+			return strings.HasPrefix(p.At(), "/console/batches/") && regexp.MustCompile(says).MatchString(p.Text())
+		})
+	}
+	deposit(p, "container", "A broken container", file("broken.zip", []byte("this is no container")))
+	p.Click(".deposit button")
+	ends(p, "for the depositor")
+	c.looks(p, "deposit-failed")
+
+	large := make([]byte, 9<<20+12345)
+	for i := range large {
+		large[i] = byte(i * i >> 7)
+	}
+	deposit(p, "file", "A large file", file("large.bin", large))
+	browser.Eval[bool](p, `(() => {
+		const whole = window.fetch;
+		let pieces = 0;
+		window.fetch = (to, how) => how?.method === "PATCH" && ++pieces === 2 ? Promise.reject(new TypeError("cut off")) : whole(to, how);
+		return true;
+	})()`)
+	p.Click(".deposit button")
+	ends(p, `(?s)^.*A large file\s+completed\s`)
+	if n := c.count(`select count(*) from accession.file where size = $1 and status = 'PROCESSED'`, len(large)); n != 1 {
+		c.t.Errorf("%d such files are stored", n)
+	}
+	if wrong := p.Wrong(); len(wrong) > 0 {
+		c.t.Error(wrong)
+	}
+
+	plain := c.browser.Tab(c.t)
+	plain.WithoutScript()
+	plain.Open(c.url + "/console/new")
+	plain.Fill("#name", "ana")
+	plain.Fill("#password", password+"\r")
+	plain.See(".deposit")
+	deposit(plain, "file", "Without script", file("letter.txt", []byte("a letter")))
+	plain.Click(".deposit button")
+	waitFor(c.t, "the page of the deposit", func() bool { at := plain.At(); return at != "" && at != "/console/new" })
+	waitFor(c.t, "the batch of the deposit", func() bool { // the page reads when it is loaded again
+		plain.Open(c.url + "/console/batches")
+		return strings.Contains(plain.Text(), "Without script")
+	})
+}
+
+// TestConsoleOfDeadWorkers: the page of a job says within two seconds of the end of a killed worker's
+// session that no worker has the job, and then which has it, without being loaded again.
+// Shows: P9
+func TestConsoleOfDeadWorkers(t *testing.T) {
+	t.Parallel()
+	in := newForProcesses(t, "attempts: 20, timeout: 1h", "listen_http=127.0.0.1:0", "fetch_response_timeout=30m")
+	c := &consoled{installation: in, browser: browser.Start(t)}
+	in.says(0, []string{"user", "add", "olga"})
+	in.says(0, []string{"user", "grant", "olga", "operator", "--all"})
+	in.withPassword("olga", password)
+	c.url = in.doorOf(in.serveInProcess(run.RoleHTTP, run.RoleRelay, run.RoleProjector)).url
+	slow := newHolder(t, http.MethodGet, false)
+	in.depositBy("ana", slow.URL+"/slow.txt", domain.TypeFile)
+	first := in.serve("--roles", "daemons,download")
+	var job string
+	waitFor(t, "the download", func() bool {
+		return in.db.QueryRow(in.ctx(), `select id from accession.job where status = 'downloading'`).Scan(&job) == nil && slow.count(0) > 0
+	})
+	p := c.signedIn("olga")
+	p.Open(c.url + "/console/jobs/" + job)
+	holder := func() string {
+		_, worker, ok := strings.Cut(p.Text(), "Locked by the worker ")
+		worker, _, _ = strings.Cut(worker, ".")
+		if !ok {
+			return ""
+		}
+		return worker
+	}
+	was := ""
+	waitFor(t, "the worker on the page", func() bool { was = holder(); return was != "" })
+	workers := in.workersOf(first)
+	first.kill()
+	waitFor(t, "the end of its session", func() bool { return in.workersOf(first) < max(workers, 1) })
+	ended := time.Now()
+	waitFor(t, "the page to say so", func() bool { return strings.Contains(p.Text(), "No worker has it.") })
+	if took := time.Since(ended); took > 2*time.Second {
+		t.Errorf("the page says so after %v", took)
+	}
+	second := in.serve("--roles", "daemons,download")
+	waitFor(t, "another worker on the page", func() bool { is := holder(); return is != "" && is != was })
+	second.kill()
 }

@@ -329,6 +329,7 @@ var functions = template.FuncMap{
 		return count(n.(int64))
 	},
 	"shown":  shown,
+	"lower":  func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
 	"words":  func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"static": func(name string) string { return Path + "static/" + digest() + "/" + name },
 	"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },

@@ -45,7 +45,7 @@ var whole = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{{.Title}}</title>
 <style>
-:root { color-scheme: light dark; }
+:root { color-scheme: light dark; background: #fff; color: #111; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; padding: 0 1.5rem; max-width: 90rem; }
 h1 { font-size: 1.5rem; line-height: 1.2; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.5rem; }
@@ -58,8 +58,9 @@ th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; 
 thead th { border-bottom: 2px solid #888; white-space: nowrap; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 footer { color: #666; font-size: .85rem; }
-@media (prefers-color-scheme: dark) { footer { color: #aaa; } }
+@media (prefers-color-scheme: dark) { :root { background: #121212; color: #eee; } footer { color: #aaa; } }
 @media print {
+  :root { background: #fff; color: #000; }
   body { margin: 0; max-width: none; font-size: 9pt; }
   .rows { overflow: visible; }
   thead { display: table-header-group; }
