@@ -38,13 +38,12 @@ type failing struct {
 	code    domain.Code
 	class   domain.Class
 
-	state  domain.JobState           // in which it is when it is made to fail, "" = it fails by itself
-	damage func(job string)          // then
-	mend   func(profile string)      // besides what the server does
-	again  map[string]int            // requests to the depositor's server after the requeue, METHOD FILE
-	after  func(job, primary string) // checks what it has come to
-	had    map[string]os.FileInfo    // what was stored when it failed
-	asked  map[string]int            // until then
+	state  domain.JobState        // in which it is when it is made to fail, "" = it fails by itself
+	damage func(job string)       // then
+	mend   func(profile string)   // besides what the server does
+	again  map[string]int         // requests to the depositor's server after the requeue, METHOD FILE
+	had    map[string]os.FileInfo // what was stored when it failed
+	asked  map[string]int         // until then
 	batch  domain.BatchID
 	job    string
 }
@@ -106,14 +105,12 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	here := "http://" + r.Host + "/" + dir
 	switch {
 	case file == "object.checkm" && (mended || dir != "manifest"):
-		sum := ""
+		sum := " | | | |"
 		switch dir {
 		case "digest":
 			sum = fmt.Sprintf(" | sha256 | %x | |", sha256.Sum256(bad))
 		case "size":
 			sum = fmt.Sprintf(" | | | %d |", len(bad))
-		default:
-			sum = " | | | |"
 		}
 		_, _ = w.Write(checkm("mrt-ingest-manifest", "", here+"/a.txt | | | | | a.txt", here+"/bad.txt"+sum+" | bad.txt"))
 	case file == "callback" && mended, file == "a.txt":
@@ -233,9 +230,10 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 	}
 	var late []*failing
 	for _, f := range all {
-		if f.state == domain.JobRecording {
+		switch f.state {
+		case domain.JobRecording:
 			late = append(late, f)
-		} else if f.state == "" {
+		case "":
 			in.depositFailing(server, f)
 		}
 	}
