@@ -90,8 +90,10 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport
-	@$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport
+	@failed=; \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
+	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport || failed=1; \
+	test -z "$$failed"
 
 setup-test:
 	@deploy/setup/install.sh test

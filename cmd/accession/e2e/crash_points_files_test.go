@@ -43,8 +43,9 @@ func processes(o *crashInstallation, point string) {
 	next := o.command(work("wc -c < {in} > {out}")...)
 	o.must(next.Start())
 	o.fileBecomes(name, domain.FileProcessed)
-	waitFor(o.t, "the entries of "+name+" to end", func() bool {
-		return o.count("select count(*) from accession.compute_entry where dataset = $1 and status in ('PENDING', 'STAGING')", name) == 0
+	waitFor(o.t, "the entries of "+name+" to end, one of them with a result", func() bool {
+		return o.count("select count(*) from accession.compute_entry where dataset = $1 and status = 'SUCCESSFUL'", name) > 0 &&
+			o.count("select count(*) from accession.compute_entry where dataset = $1 and status in ('PENDING', 'STAGING', 'RUNNING')", name) == 0
 	})
 	_ = next.Process.Signal(syscall.SIGTERM)
 	_ = next.Wait() // it was stopped

@@ -75,7 +75,7 @@ wc -c < "$1" > "$2"
 	p.went("5_dies.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:worker_lost", "READY", "PROCESSING", "PROCESSED")
 
 	waitFor(t, "no entry to wait", func() bool {
-		return in.count("select count(*) from accession.compute_entry where status in ('PENDING', 'STAGING')") == 0
+		return in.count("select count(*) from accession.compute_entry where status in ('PENDING', 'STAGING', 'RUNNING')") == 0
 	})
 	in.shown()
 	in.says(0, []string{"file", "show", string(dir.hash("5_dies.dat"))}, "PROCESSED", "entries", "SUCCESSFUL", "FAILED")
