@@ -85,11 +85,15 @@ func (d *dir) move(tmp, key string, absent bool, unsynced *entries) error {
 	if err := d.mkdirs(parent); err != nil {
 		return err
 	}
-	var err error
+	err := d.enter(tmp, key, absent)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed a directory that was there
+		d.forget()
+		if err = d.mkdirs(parent); err == nil {
+			err = d.enter(tmp, key, absent)
+		}
+	}
 	if absent {
-		err = errors.Join(d.root.link("put/link", tmp, key), d.root.remove("put/unlink", tmp))
-	} else {
-		err = d.root.rename("put/rename", tmp, key)
+		err = errors.Join(err, d.root.remove("put/unlink", tmp))
 	}
 	// The process that made an existing entry may not have synced it yet.
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -100,6 +104,21 @@ func (d *dir) move(tmp, key string, absent bool, unsynced *entries) error {
 		return err
 	}
 	return errors.Join(err, d.root.syncDir(parent))
+}
+
+// enter makes the entry of a key.
+func (d *dir) enter(tmp, key string, absent bool) error {
+	if absent {
+		return d.root.link("put/link", tmp, key)
+	}
+	return d.root.rename("put/rename", tmp, key)
+}
+
+// forget makes every directory one that may be missing.
+func (d *dir) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.synced)
 }
 
 // mkdirs creates a directory and its parents, and syncs each new entry.

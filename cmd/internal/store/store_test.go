@@ -16,6 +16,32 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
+// TestRemovedDirectoryIsMadeAgain: a directory that somebody removes while the store is open is
+// made again when something is stored below it.
+func TestRemovedDirectoryIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	at := t.TempDir()
+	s := open(t, at)
+	for range 2 {
+		for _, key := range []string{"a/b/put", "a/b/again"} {
+			if _, err := s.Put(t.Context(), key, strings.NewReader("one")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.PutIfAbsent(t.Context(), "c/d/absent", strings.NewReader("two")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := keys(t, s, ""), []string{"a/b/again", "a/b/put", "c/d/absent"}; !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		for _, dir := range []string{"a", "c"} {
+			if err := os.RemoveAll(filepath.Join(at, dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 func TestPutGetStatDeleteList(t *testing.T) {
 	t.Parallel()
 	eachBucket(t, func(t *testing.T, s *Store) {

@@ -22,8 +22,12 @@ var world = []Mutant{{
 	Package: "cmd/internal/notify", Test: "TestMailIsDurable",
 }, {
 	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
-	At: "cmd/internal/store (*dir).move", Do: []Op{Never("absent")},
+	At: "cmd/internal/store (*dir).enter", Do: []Op{Never("absent")},
 	Package: "cmd/internal/store", Test: "TestPutIfAbsent",
+}, {
+	Name: "a directory of the store that was removed", Why: "nothing can be stored below it until the process ends",
+	At: "cmd/internal/store (*dir).move", Do: []Op{Never("ErrNotExist")},
+	Package: "cmd/internal/store", Test: "TestRemovedDirectoryIsMadeAgain",
 }, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
 	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
