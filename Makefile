@@ -98,8 +98,8 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 setup-test:
 	@deploy/setup/install.sh test
 	@deploy/setup/webservers.sh bin/web
-	@deploy/setup/browser.sh bin/browser
 	@deploy/setup/ocfl.sh bin/ocfl
+	@deploy/setup/browser.sh bin/browser
 
 # Tests that need a browser or the reader of OCFL, and no servers.
 WITH_TOOLS := (InABrowser|OCFLReadByAnotherProgram)$$
