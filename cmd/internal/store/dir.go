@@ -86,7 +86,7 @@ func (d *dir) move(tmp, key string, absent bool, unsynced *entries) error {
 		return err
 	}
 	err := d.enter(tmp, key, absent)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed a directory that was there
+	if errors.Is(err, fs.ErrNotExist) { // a directory that was there has been removed
 		d.forget()
 		if err = d.mkdirs(parent); err == nil {
 			err = d.enter(tmp, key, absent)
