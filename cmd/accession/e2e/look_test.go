@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -64,8 +65,12 @@ func TestLookIntoAJob(t *testing.T) {
 	}
 	// Whatever shows a job names its directory from that of the batch on.
 	below := string(batch) + "/" + job
-	for _, path := range []string{"/v1/jobs/" + job, "/v1/jobs/" + job + "?at=20", "/v1/jobs?batch=" + string(batch), "/v1/batches/" + string(batch), "/v1/batches/" + string(batch) + "/report",
-		"/v1/batches/" + string(batch) + "?at=20", "/v1/batches/" + string(batch) + "/report?at=20", "/v1/events?after=0&to=20&type=job.created&batch=" + string(batch)} {
+	info, err := in.log.Info(in.ctx())
+	in.must(err)
+	in.shown()
+	at := fmt.Sprint(info.Last) // the job is in the log by then
+	for _, path := range []string{"/v1/jobs/" + job, "/v1/jobs/" + job + "?at=" + at, "/v1/jobs?batch=" + string(batch), "/v1/batches/" + string(batch), "/v1/batches/" + string(batch) + "/report",
+		"/v1/batches/" + string(batch) + "?at=" + at, "/v1/batches/" + string(batch) + "/report?at=" + at, "/v1/events?after=0&to=" + at + "&type=job.created&batch=" + string(batch)} {
 		a := d.ask("cy operator/test", "GET", path, "")
 		if text := strings.ReplaceAll(a.body, `": "`, `":"`); a.status != 200 || !strings.Contains(text, `"working_dir":"`+below+`"`) || strings.Contains(text, in.cfg.WorkDir) {
 			t.Errorf("%s: %d %s", path, a.status, a.body)

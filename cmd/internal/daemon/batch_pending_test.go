@@ -45,7 +45,11 @@ func TestBadBatchManifestIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newFixture(t, noRecords)
+			records := []func(*fixture){noRecords}
+			if c.code == domain.CodeProfileUnknown {
+				records = nil // they have the mail that cannot be sent
+			}
+			w := newFixture(t, records...)
 			if c.page != nil {
 				w.web.on("/b.checkm", c.page)
 			}

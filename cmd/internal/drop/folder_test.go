@@ -65,6 +65,7 @@ func TestFolder(t *testing.T) {
 	if err := f.Refuse(want[1], why); err != nil {
 		t.Fatal(err)
 	}
+	why.Version = 2 // the one after that of its reception
 	want[1].Refused = &why
 	n := 0
 	for d, err := range open(t, dir).All(t.Context()) { // another process

@@ -98,7 +98,7 @@ func other(name, method, path, summary, who string) *huma.Operation {
 
 // otherFailures are the statuses of problems with forms and pieces.
 var otherFailures = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusPreconditionFailed,
-	http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusLocked, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity, http.StatusLocked, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusNotImplemented, http.StatusServiceUnavailable}
 
 // bodyFields returns the fields of a body, by their names.
 func bodyFields(doc *huma.OpenAPI, o *huma.Operation) (names []string, of *huma.Schema) {
