@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/net/html"
@@ -25,12 +26,15 @@ import (
 // told are answers of the API by path, and what was asked for.
 type told struct {
 	answers map[string]any
+	mu      sync.Mutex
 	asked   []string
 }
 
 // ServeHTTP implements http.Handler.
 func (a *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
 	a.asked = append(a.asked, r.Method+" "+r.URL.RequestURI())
+	a.mu.Unlock()
 	v := a.answers[r.URL.Path]
 	if p, is := v.(*problem.Problem); is {
 		w.WriteHeader(p.Status)
