@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -236,6 +237,7 @@ func (s *service) claim(w http.ResponseWriter, r *http.Request) {
 	inputs := slices.Clone(s.inputs)
 	for i, one := range inputs {
 		url, _ := one["url"].(string)
+		inputs[i] = maps.Clone(one) // the other worker's test has it too
 		inputs[i]["url"] = strings.Replace(url, "SERVER", s.URL, 1)
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"token": strings.Split(lease, "/")[4], "entry": "eid0000000001", "lease": s.lease, "inputs": inputs})
