@@ -172,7 +172,8 @@ const lease = "/v1/compute/claims/eid0000000001.secret/"
 
 func newService(t *testing.T, inputs []map[string]any, seconds int, fault func(*service, request) int) *service {
 	s := &service{inputs: inputs, lease: cmp.Or(seconds, 30), fault: fault, outputs: map[string]string{}, fetched: make(chan struct{}), again: make(chan struct{})}
-	s.Server = httptest.NewServer(s)
+	s.Server = httptest.NewUnstartedServer(s)
+	s.Start() // its handler reads where it is
 	t.Cleanup(s.Close)
 	return s
 }
