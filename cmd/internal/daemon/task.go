@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -52,8 +51,7 @@ type JobTask struct {
 	term  *eventstore.Token // under which the step has promised working space
 	tries *limits.Tries
 
-	results []ownstep.Result // of the job's own steps, or of its state
-	cause   string           // the event of the last of them, "" = none
+	results []ownstep.Result // of the job's own steps
 	packed  *fileStates      // its container, nil = it has none that was unpacked
 	cited   *container.ERC   // the citation in that container, nil = it has none
 }
@@ -95,7 +93,6 @@ func (t *JobTask) Keep(ctx context.Context, cmd domain.JobCommand) error {
 // over.
 func (t *JobTask) write(ctx context.Context, cmd domain.JobCommand, keep bool, next domain.JobState) (*eventstore.Claim, error) {
 	meta := t.meta(t.Job.ID.Aggregate(), t.Job.Version, keep)
-	meta.CausationID = cmp.Or(t.cause, meta.CausationID)
 	meta.Next, meta.SpaceTerm, meta.Known = next, t.term, &eventstore.Loaded[domain.Job]{State: t.Job, Token: t.token}
 	res, err := commit(ctx, func(ctx context.Context) (eventstore.Result[domain.Job], error) {
 		return t.handler.Job(ctx, t.Job.ID, cmd, meta)

@@ -62,12 +62,7 @@ func (m Maker) Make(ctx context.Context, j domain.Job, p profile.Profile, files 
 		var entries []compute.Entry
 		parts := slices.Collect(slices.Chunk(files, compute.PartFiles))
 		for i, part := range parts {
-			stands := compute.Step{Job: j.ID, Name: step.Name, Retry: j.RetryCount, Part: i + 1}
-			hashes := make([]domain.FileHash, len(part))
-			for i, f := range part {
-				hashes[i] = f.Hash
-			}
-			e, err := m.request(ctx, stands, p, step, stands.Inputs(hashes), actor)
+			e, err := m.request(ctx, compute.Step{Job: j.ID, Name: step.Name, Retry: j.RetryCount, Part: i + 1}, p, step, part, actor)
 			if err != nil {
 				return s, fmt.Errorf("request the step %s: %w", step.Name, err)
 			}
@@ -82,19 +77,17 @@ func (m Maker) Make(ctx context.Context, j domain.Job, p profile.Profile, files 
 	return s, nil
 }
 
-// request requests the entry of a step, or finds it. One that has ended since its job waits for
-// it again: the job was held meanwhile.
-func (m Maker) request(ctx context.Context, s compute.Step, p profile.Profile, step profile.Step, inputs []string, actor domain.Actor) (compute.Entry, error) {
-	dataset := cmp.Or(step.Dataset, compute.StateDataset(domain.JobProcessing))
-	cmd := compute.Request{Work: entry.Work{Dataset: dataset, Group: p.Name, Priority: entry.Priority(cmp.Or(step.Priority, int(entry.DefaultPriority))), Key: s.Key()},
-		Request: entry.Request{Submitter: string(actor), Inputs: inputs}}
+// request requests the entry of a step, or finds it.
+func (m Maker) request(ctx context.Context, s compute.Step, p profile.Profile, step profile.Step, files []File, actor domain.Actor) (compute.Entry, error) {
+	hashes := make([]domain.FileHash, len(files))
+	for i, f := range files {
+		hashes[i] = f.Hash
+	}
+	cmd := compute.Request{Work: entry.Work{Dataset: step.Dataset, Group: p.Name, Priority: entry.Priority(cmp.Or(step.Priority, int(entry.DefaultPriority))), Key: s.Key()},
+		Request: entry.Request{Submitter: string(actor), Inputs: s.Inputs(hashes)}}
 	var res eventstore.Result[compute.Entry]
 	err := crash.Around("ownstep/entry/request", func() (err error) {
 		res, err = m.Handler.RequestEntry(ctx, cmd, eventstore.Meta{Actor: actor})
-		if e := res.State; err == nil && e.State == entry.Failed && e.Reason != nil && e.Reason.Code == compute.CodeJobMoved {
-			why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeRetried, Message: "its job waits for it again"}
-			res, err = m.Handler.Entry(ctx, e.ID, compute.Retry{Reason: &why}, eventstore.Meta{Actor: actor})
-		}
 		return err
 	})
 	return res.State, err
@@ -147,8 +140,7 @@ func (m Maker) kept(ctx context.Context, s Standing, step profile.Step, e comput
 	if err != nil {
 		return s, fmt.Errorf("read the result of %s, the step %s: %w", e.ID, step.Name, err)
 	}
-	r := Result{Step: step.Name, Entry: e.ID, Worker: kept.Worker, Attempt: kept.Attempt, ExitStatus: e.Result.ExitStatus, SHA256: e.Result.SHA256, Result: kept.Result, Outputs: kept.Outputs,
-		event: domain.Event{Aggregate: e.ID.Aggregate(), Version: e.Version}.ID()}
+	r := Result{Step: step.Name, Entry: e.ID, Worker: kept.Worker, Attempt: kept.Attempt, ExitStatus: e.Result.ExitStatus, SHA256: e.Result.SHA256, Result: kept.Result, Outputs: kept.Outputs}
 	for _, f := range files {
 		r.Files = append(r.Files, f.Name)
 	}

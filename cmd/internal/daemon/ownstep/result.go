@@ -24,16 +24,6 @@ type Result struct {
 	Result     json.RawMessage `json:"result"`
 	// Outputs are the files that the worker left beside the result; they are not of the version.
 	Outputs []entry.Output `json:"outputs,omitempty"`
-
-	event string // that has completed the entry
-}
-
-// Cause returns the event that has completed the last entry of those with results, "" = none.
-func (s Standing) Cause() string {
-	if len(s.Results) == 0 {
-		return ""
-	}
-	return s.Results[len(s.Results)-1].event
 }
 
 // Described returns the metadata file with the results, none = no file. If the version is

@@ -34,11 +34,6 @@ var without = map[string]string{
 	"form.poster-update": "it answers as Merritt does",
 	"object.manifest":    "a file as it is stored",
 	"self.show":          "who a session or key is of: a command knows it",
-	"task.claim":         "for workers of others",
-	"task.complete":      "for workers of others",
-	"task.fail":          "for workers of others",
-	"task.heartbeat":     "for workers of others",
-	"task.put":           "for workers of others",
 }
 
 // otherwise says why a command writes another thing than what the service answers.
