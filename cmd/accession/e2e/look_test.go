@@ -65,10 +65,10 @@ func TestLookIntoAJob(t *testing.T) {
 	}
 	// Whatever shows a job names its directory from that of the batch on.
 	below := string(batch) + "/" + job
-	info, err := in.log.Info(in.ctx())
+	end, err := in.app.LogEnd(in.ctx())
 	in.must(err)
 	in.shown()
-	at := fmt.Sprint(info.Last) // the job is in the log by then
+	at := fmt.Sprint(end) // the job is in the log by then
 	for _, path := range []string{"/v1/jobs/" + job, "/v1/jobs/" + job + "?at=" + at, "/v1/jobs?batch=" + string(batch), "/v1/batches/" + string(batch), "/v1/batches/" + string(batch) + "/report",
 		"/v1/batches/" + string(batch) + "?at=" + at, "/v1/batches/" + string(batch) + "/report?at=" + at, "/v1/events?after=0&to=" + at + "&type=job.created&batch=" + string(batch)} {
 		a := d.ask("cy operator/test", "GET", path, "")
