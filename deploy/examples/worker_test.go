@@ -228,7 +228,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"entry":"eid0000000001","status":"SUCCESSFUL","lease":%d}`, s.lease)
 }
 
-// claim gives work to the first claim, and none to the others.
+// claim answers the first claim with work, and lets the others wait.
 func (s *service) claim(w http.ResponseWriter, r *http.Request) {
 	if s.count("claims") > 1 {
 		s.once[1].Do(func() { close(s.again) })

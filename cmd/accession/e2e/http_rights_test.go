@@ -301,7 +301,7 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 var unchangeable = map[string]int{"compute.retry": 404, "processor.set": 404, "processor.start": 404, "processor.stop": 404, "processor.rm": 404,
 	"file.redownload": 409, "file.reprocess": 409, "file.abandon": 409, "query.send-report": 409}
 
-// outdated gives every command that takes If-Match a version that what it is about never had.
+// outdated sends every command that takes If-Match a version that never was.
 func (d *door) outdated(thing owned) {
 	d.in.t.Helper()
 	n := 0

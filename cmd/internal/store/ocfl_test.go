@@ -41,8 +41,8 @@ func valid(t *testing.T, s *Store, objects ...string) {
 	}
 }
 
-// An update deposit adds what is new: bytes that the object has are not stored again, whoever
-// sent them. Version numbers that were reserved and not used make no hole.
+// An update deposit adds what is new: bytes that the object has are not stored again,
+// from whichever depositor. Version numbers that were reserved and not used make no hole.
 func TestOCFLVersions(t *testing.T) {
 	t.Parallel()
 	eachBucket(t, func(t *testing.T, s *Store) {

@@ -16,7 +16,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-// TestRemovedDirectoryIsMadeAgain: a directory that somebody removes while the store is open is
+// TestRemovedDirectoryIsMadeAgain: a directory that is removed while the store is open is
 // made again when something is stored below it.
 func TestRemovedDirectoryIsMadeAgain(t *testing.T) {
 	t.Parallel()

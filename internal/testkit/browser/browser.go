@@ -20,6 +20,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/accession-ingest/accession/internal/testkit/unpacked"
 )
 
 // patience is how long a page may take.
@@ -34,12 +36,12 @@ type Browser struct {
 // Start starts a browser, which ends with the test.
 func Start(t testing.TB) *Browser {
 	t.Helper()
-	unpacked := filepath.Join(root(t), "bin", "browser")
-	axe, err := os.ReadFile(filepath.Join(unpacked, "axe-core", "axe.min.js"))
+	dir := unpacked.Dir(t, "browser")
+	axe, err := os.ReadFile(filepath.Join(dir, "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Fatalf("%v: deploy/setup/browser.sh bin/browser unpacks it", err)
 	}
-	libraries, err := filepath.Glob(filepath.Join(unpacked, "usr/lib/*-linux-gnu*"))
+	libraries, err := filepath.Glob(filepath.Join(dir, "usr/lib/*-linux-gnu*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func Start(t testing.TB) *Browser {
 		libraries = append(libraries, filepath.Join(dir, "pulseaudio"))
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:len(chromedp.DefaultExecAllocatorOptions):len(chromedp.DefaultExecAllocatorOptions)],
-		chromedp.ExecPath(filepath.Join(unpacked, "usr/lib/chromium/chromium-headless-shell")), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(filepath.Join(dir, "usr/lib/chromium/chromium-headless-shell")), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Env("LD_LIBRARY_PATH="+strings.Join(libraries, ":"), "TZ=America/Bogota"), chromedp.WSURLReadTimeout(patience))
 	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
 	ctx, end := chromedp.NewContext(allocated)
@@ -61,22 +63,6 @@ func Start(t testing.TB) *Browser {
 		t.Fatalf("the browser does not start: %v", err)
 	}
 	return &Browser{ctx, string(axe)}
-}
-
-// root returns the directory of go.mod.
-func root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	t.Fatal("the test runs outside the repository")
-	return ""
 }
 
 // Tab is a page of the browser.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/accession-ingest/accession/internal/testkit/unpacked"
 )
 
 //go:embed read.cjs
@@ -19,7 +21,7 @@ type Digests map[string]map[string]map[string]string
 // Read reads a storage root with ocfl-fs: the objects with these ids, all without ids.
 func Read(t testing.TB, dir string, ids ...string) (all Digests) {
 	t.Helper()
-	library := filepath.Join(root(t), "bin", "ocfl")
+	library := unpacked.Dir(t, "ocfl")
 	if _, err := os.Stat(filepath.Join(library, "node_modules", "@ocfl", "ocfl-fs")); err != nil {
 		t.Fatal("ocfl-fs is missing: deploy/setup/ocfl.sh bin/ocfl installs it")
 	}
@@ -35,20 +37,4 @@ func Read(t testing.TB, dir string, ids ...string) (all Digests) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return all
-}
-
-// root returns the directory of go.mod.
-func root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	t.Fatal("the test runs outside the repository")
-	return ""
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/accession-ingest/accession/internal/testkit/unpacked"
 )
 
 // Kinds are the servers by name, with the ways in which they list.
@@ -94,29 +96,13 @@ var options = map[string]string{
 // Program returns the path of a server's program, such as nginx.
 func Program(t testing.TB, name string) string {
 	t.Helper()
-	web := filepath.Join(root(t), "bin", "web")
+	web := unpacked.Dir(t, "web")
 	for _, at := range []string{name, "/usr/sbin/" + name, filepath.Join(web, "usr/sbin", name), filepath.Join(web, "usr/bin", name)} {
 		if found, err := exec.LookPath(at); err == nil {
 			return found
 		}
 	}
 	t.Fatalf("%s is missing: deploy/setup/webservers.sh bin/web unpacks it", name)
-	return ""
-}
-
-// root returns the directory of go.mod.
-func root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-	}
-	t.Fatal("the test runs outside the repository")
 	return ""
 }
 
@@ -216,7 +202,7 @@ func modules(t testing.TB, server string) string {
 // globs returns what matches below the directory of unpacked servers.
 func globs(t testing.TB, pattern string) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(root(t), "bin", "web", pattern))
+	found, err := filepath.Glob(filepath.Join(unpacked.Dir(t, "web"), pattern))
 	if err != nil {
 		t.Fatal(err)
 	}
