@@ -22,7 +22,7 @@ import (
 var pictures = os.Getenv("ACCESSION_TEST_PICTURES")
 
 // pictured are the pages of which there is a picture, as far as they look in a width of 1,200 pixels.
-var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "many", "bulk"}
+var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "many", "bulk", "failures"}
 
 // hostile are names as outsiders may write them: markup, marks that turn a text around, very long,
 // and with control characters.
@@ -88,7 +88,7 @@ func (c *consoled) signedIn(user string) *browser.Tab {
 func (c *consoled) pages() map[string]string {
 	return map[string]string{"overview": "/console/", "batches": "/console/batches", "batch": "/console/batches/" + string(c.failed), "batch-hostile": "/console/batches/" + string(c.hostile), "jobs": "/console/jobs?batch=" + string(c.failed) + "&sort=-status_since",
 		"jobs-hostile": "/console/jobs?batch=" + string(c.hostile), "job": "/console/jobs/" + c.failedJob, "job-hostile": "/console/jobs/" + c.other, "files": "/console/files", "file": "/console/files/" + c.file, "queues": "/console/queues", "servers": "/console/servers",
-		"empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
+		"failures": "/console/failures", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
 }
 
 // TestConsole: every page of the console, in a browser, in both themes and three widths: nothing is
@@ -291,6 +291,13 @@ func (c *consoled) acts(p *browser.Tab) {
 	if strings.Contains(other.Text(), "failed again") {
 		c.t.Error("it has failed again before anything was done")
 	}
+	// The failures of one reason lead to the preview of just these.
+	p.Open(c.url + "/console/failures?batch=" + string(c.failed))
+	if got := browser.Eval[string](p, `document.querySelector("tbody td.n").innerText`); got != "60" {
+		c.t.Errorf("%s jobs are in the first group", got)
+	}
+	p.Click("tbody a[href*='verb=requeue']")
+	says(p, "60 jobs are chosen now")
 	p.Open(c.url + "/console/jobs?state=failed&batch=" + string(c.failed))
 	browser.Eval[bool](p, `(document.getElementById("verb").value = "requeue") !== ""`)
 	p.Click(".all button")

@@ -65,7 +65,7 @@ func (c *Console) Routes() []Route {
 		{Path, c.page(nowhere), false},
 	}
 	for pattern, show := range map[string]func(*visit) (page, error){
-		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "jobs": c.jobs, "jobs/{id}": c.job,
+		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "jobs": c.jobs, "jobs/{id}": c.job, "failures": c.failures,
 		"files": c.files, "files/{id}": c.file, "queues": c.queues, "servers": c.servers, "bulk": c.bulks, "bulk/{id}": c.bulk,
 		"new": c.newDeposit, "deposits/{id}": c.uploaded, "reports": c.reports, "more": c.more,
 	} {
@@ -74,7 +74,7 @@ func (c *Console) Routes() []Route {
 	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.download, "jobs": jobColumns.download, "files": fileColumns.download} {
 		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false}, Route{"GET " + Path + name + "/all", c.page(c.previewMany(name)), false}, Route{"POST " + Path + name + "/all", c.beginMany(name), false})
 	}
-	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false})
+	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.download), false})
 	for _, f := range c.further() {
 		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false})
 		if f.download != nil {

@@ -101,8 +101,10 @@ func some(name string) map[string]any {
 		return map[string]any{"items": []any{item}, "total": 1234567, "next": "bmV4dA"}
 	}
 	hold := map[string]any{"by": "user/olga", "when": at, "why": name}
+	failure := map[string]any{"code": "timeout", "class": "timeout", "who_acts": "operator", "message": name, "host": name, "collection": name, "profile": name, "jobs": 20, "chosen": 20, "first_failed_at": at, "last_failed_at": at, "example": "jid0000000001"}
 	return map[string]any{
-		"/v1/batches": list(batch), "/v1/jobs": list(job), "/v1/files": list(file),
+		"/v1/failures": map[string]any{"items": []any{failure, with(failure, map[string]any{"jobs": 3, "host": "", "chosen": 23})}, "total": 7},
+		"/v1/batches":  list(batch), "/v1/jobs": list(job), "/v1/files": list(file),
 		"/v1/batches/bid0000000001":        with(batch, map[string]any{"jobs": []any{job}, "jobs_total": 1234, "truncated": true, "next_step": "requeue them", "messages": []any{map[string]any{"about": "report", "channel": "mail", "state": "failed", "error": name}}}),
 		"/v1/batches/bid0000000001/report": with(batch, map[string]any{"retries": []any{retry}, "retries_total": 1, "reports_made": []any{map[string]any{"report": 1, "kind": "first", "status": "failed", "reported_at": at}}}),
 		"/v1/events":                       "retry: 2000\n: here\nid: 0\n\n: end\n\n",
@@ -137,7 +139,7 @@ func some(name string) map[string]any {
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
-		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
+		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
 
@@ -571,5 +573,43 @@ func TestReportsOfPages(t *testing.T) {
 	}
 	if text := visited(h, http.MethodGet, Path+"reports?batch=bid0000000001", nil).Body.String(); !strings.Contains(text, "/console/reports/batch?batch=bid0000000001&amp;format=html") || strings.Contains(text, "reports/failures") {
 		t.Error(text)
+	}
+}
+
+// TestFailuresByReason: failed jobs are groups, of which each leads to the list and the preview of
+// just these: where no condition tells them from others, to none. The largest are on the overview.
+func TestFailuresByReason(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	h := opened(t, a, access.Operator)
+	text := strings.ReplaceAll(visited(h, http.MethodGet, Path+"failures?batch=bid0000000001&since=2026-11-01&sort=jobs", nil).Body.String(), "&#43;", "+")
+	if !slices.Contains(a.asked, "GET /v1/failures?batch=bid0000000001&since=2026-11-01T00%3A00%3A00Z") {
+		t.Errorf("asked %v", a.asked)
+	}
+	const of = "batch=bid0000000001&amp;code=timeout&amp;collection=a+name&amp;host=a+name&amp;profile=a+name&amp;since=2026-11-01T00%3A00%3A00Z&amp;state=failed"
+	for _, want := range []string{`href="/console/jobs?` + of + `"><bdi>20</bdi>`, `href="/console/jobs/all?` + of + `&amp;verb=requeue"`, `aria-sort="ascending"`, `href="/console/failures.csv?batch=bid0000000001&amp;since=`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s:\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "verb=requeue"); n != 1 {
+		t.Errorf("%d groups can be requeued", n)
+	}
+	if up, last := strings.Index(text, "<bdi>3</bdi>"), strings.Index(text, "<bdi>20</bdi>"); up < 0 || up > last {
+		t.Error("it is not sorted by the number of jobs")
+	}
+	text = visited(h, http.MethodGet, Path, nil).Body.String()
+	for _, want := range []string{"20 × timeout at a name: a name (for operators)", "3 × timeout at no server", "5 more reasons"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the overview has no %q", want)
+		}
+	}
+	a.answers["/v1/self"] = people.Self{Name: "rita", Rights: []people.Right{{Role: access.Reader, All: true}}}
+	if text := visited(h, http.MethodGet, Path+"failures", nil).Body.String(); strings.Contains(text, "verb=requeue") {
+		t.Error("a reader is shown an action")
+	}
+	lines := strings.Split(visited(h, http.MethodGet, Path+"failures.csv", nil).Body.String(), "\n")
+	if lines[0] != "code,host,collection,profile,jobs,first_failed_at,last_failed_at,example" || !strings.HasPrefix(lines[1], "timeout: a name,a name,a name,a name,20,") {
+		t.Errorf("%q", lines)
 	}
 }

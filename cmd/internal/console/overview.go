@@ -49,6 +49,9 @@ func (*Console) overview(v *visit) (page, error) {
 	} else if err := d.failed(v); err != nil {
 		return page{}, err
 	}
+	if err := d.fails(v); err != nil {
+		return page{}, err
+	}
 	p, err := get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"since": {d.Since + "T00:00:00Z"}, "limit": {"20"}})
 	if err != nil {
 		return page{}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/event"
+	"github.com/accession-ingest/accession/cmd/internal/app/failures"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -18,6 +19,13 @@ type JobList struct {
 	Filter
 	Batch string `query:"batch" maxLength:"40" doc:"Only of this batch"`
 	State string `query:"state" maxLength:"40" doc:"Only in this state"`
+}
+
+// FailureList chooses failed jobs.
+type FailureList struct {
+	Limit int `query:"limit" default:"200" minimum:"1" maximum:"1000" doc:"How many groups at most"`
+	Filter
+	Batch string `query:"batch" maxLength:"40" doc:"Only of this batch"`
 }
 
 // JobShow shows one job.
@@ -60,6 +68,14 @@ func jobs() []*Operation {
 			}
 			p, err = c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
 			unplaced(p.Items)
+			return orUnknown(ctx, c, in.named(""), p, err)
+		}),
+		get("job.failures", "/v1/failures", "Group failed jobs by reason, server, collection and profile", OnSeen, false, func(ctx context.Context, c *Call, in *FailureList) (p app.Page[failures.Failure], err error) {
+			f := app.JobFilter{Filter: in.of(c), Limit: in.Limit}
+			if f.Batch, err = c.batch(ctx, in.Batch); err != nil {
+				return p, err
+			}
+			p, err = failures.Ls(ctx, c.App, f)
 			return orUnknown(ctx, c, in.named(""), p, err)
 		}),
 		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (v app.JobView, err error) {

@@ -27,6 +27,9 @@ var lackReasons = map[string]map[string]string{
 	"batch.ls": {"batch": "batch.show shows one"},
 	"job.ls":   {},
 	"file.ls":  {},
+	"job.failures": {
+		"state": "they are in the state failed",
+	},
 	"object.ls": {
 		"state": "what is stored has none", "code": "what is stored has not failed",
 		"host": "the inventory does not say where a version came from: job.ls --host does",

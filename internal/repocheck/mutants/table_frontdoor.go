@@ -422,6 +422,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console (*Console).pieces", Do: []Op{Drop("Del", "Cookie")},
 	Package: "cmd/internal/console", Test: "TestPieces",
 }, {
+	Name: "the failed jobs that a requeue is about", Why: "who requeues the failures of one server requeues those of others too",
+	At: "cmd/internal/console failuresOf", Do: []Op{Always("Jobs")},
+	Package: "cmd/internal/console", Test: "TestFailuresByReason",
+}, {
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
 	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
 	Package: "cmd/internal/console", Test: "TestDepositForm",

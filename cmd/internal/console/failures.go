@@ -1,0 +1,111 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/failures"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// failed are the failed jobs of one reason, with the ways to them.
+type failed struct {
+	failures.Failure
+	to      string // the list of them
+	requeue string // the preview of requeueing just these, "" = the caller may not, or no filter chooses just these
+}
+
+var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jobs by reason", none: "No job has failed, as far as these conditions choose.", whole: true, list: []column[failed]{
+	{"code", "Reason", func(f failed) any { return reason{f.Class, f.Code, f.Message} }},
+	{"host", "Server of the payload", func(f failed) any { return f.Host }},
+	{"collection", "Collection", func(f failed) any { return f.Collection }},
+	{"profile", "Profile", func(f failed) any { return f.Profile }},
+	{"jobs", "Jobs", func(f failed) any { return linked{f.Jobs, f.to} }},
+	{"first_failed_at", "First", func(f failed) any { return f.First }},
+	{"last_failed_at", "Last", func(f failed) any { return f.Last }},
+	{"example", "Example", func(f failed) any { return linkOrNone(f.Example, toJob) }},
+	{"requeue", "Action", func(f failed) any {
+		if f.requeue == "" {
+			return nil
+		}
+		return link{"Requeue", f.requeue}
+	}},
+}}
+
+// failuresCSV is the list as a file has it: without the ways to do something.
+var failuresCSV = columns[failed]{operation: failureGroups.operation, list: failureGroups.list[:len(failureGroups.list)-1]}
+
+// failuresOf returns the groups of failed jobs that are chosen, and how many groups there are.
+func failuresOf(v *visit, chosen url.Values) (all []failed, total int64, err error) {
+	p, err := get[app.Page[failures.Failure]](v, "job.failures", chosen)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, f := range p.Items {
+		of := url.Values{}
+		for _, name := range []string{"batch", "submitter", "since", "older_than"} {
+			if value := chosen.Get(name); value != "" {
+				of.Set(name, value)
+			}
+		}
+		for name, value := range map[string]string{"state": string(domain.JobFailed), "code": f.Code, "host": f.Host, "collection": f.Collection, "profile": f.Profile} {
+			if value != "" {
+				of.Set(name, value)
+			}
+		}
+		g := failed{Failure: f, to: Path + "jobs?" + of.Encode()}
+		if f.Chosen == f.Jobs && f.Code != "" && mayAct(v, f.Collection) {
+			of.Set("verb", "requeue")
+			g.requeue = Path + "jobs/all?" + of.Encode()
+		}
+		all = append(all, g)
+	}
+	return all, deref(p.Total), nil
+}
+
+// failures shows failed jobs by reason, server, collection and profile.
+func (c *Console) failures(v *visit) (page, error) {
+	chosen, err := v.parameters()
+	if err != nil {
+		return page{}, err
+	}
+	all, total, err := failuresOf(v, chosen)
+	if err != nil {
+		return page{}, err
+	}
+	t := failureGroups.table(all)
+	t.Total = &total
+	t.CSV = with(v.URL.Path+".csv", chosen, "limit", "")
+	if err := failureGroups.sorted(&t, v.URL.Path, v.URL.Query()); err != nil {
+		return page{}, err
+	}
+	if n := int64(len(all)); total > n {
+		t.Title = "Failed jobs by reason: the " + count(n) + " largest groups of"
+	}
+	fields := append([]field{{Name: "batch", Label: "Batch"}}, slices.DeleteFunc(fieldsOfAll(nil), func(f field) bool { return f.Name == "state" })...)
+	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: v.URL.Query().Get("sort")}
+	l.Chosen = slices.ContainsFunc(l.Fields, func(f field) bool { return f.Value != "" })
+	return page{Name: "list", Title: "Failures", Where: "failures", Follow: "kind=job", Data: l}, nil
+}
+
+// shownFailures is how many groups of failed jobs the overview shows.
+const shownFailures = 5
+
+// fails adds the largest groups of failed jobs to what needs a person.
+func (d *overviewPage) fails(v *visit) error {
+	all, total, err := failuresOf(v, url.Values{"limit": {fmt.Sprint(shownFailures)}})
+	for _, f := range all {
+		text := fmt.Sprintf("%s × %s at %s: %s", count(f.Jobs), cmp.Or(f.Code, "no reason"), cmp.Or(shown(f.Host), "no server"), short(f.Message))
+		if who := acts[f.WhoActs]; who != "" {
+			text += " (" + who + ")"
+		}
+		d.Person = append(d.Person, line{Text: text, To: f.to})
+	}
+	if more := total - int64(len(all)); more > 0 {
+		d.Person = append(d.Person, line{Text: count(more) + " more reasons for which jobs have failed", To: Path + "failures"})
+	}
+	return err
+}
