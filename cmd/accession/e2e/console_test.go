@@ -88,7 +88,7 @@ func (c *consoled) signedIn(user string) *browser.Tab {
 func (c *consoled) pages() map[string]string {
 	return map[string]string{"overview": "/console/", "batches": "/console/batches", "batch": "/console/batches/" + string(c.failed), "batch-hostile": "/console/batches/" + string(c.hostile), "jobs": "/console/jobs?batch=" + string(c.failed) + "&sort=-status_since",
 		"jobs-hostile": "/console/jobs?batch=" + string(c.hostile), "job": "/console/jobs/" + c.failedJob, "job-hostile": "/console/jobs/" + c.other, "files": "/console/files", "file": "/console/files/" + c.file, "queues": "/console/queues", "servers": "/console/servers",
-		"failures": "/console/failures", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
+		"failures": "/console/failures", "objects": "/console/objects", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
 }
 
 // TestConsole: every page of the console, in a browser, in both themes and three widths: nothing is
@@ -114,6 +114,7 @@ func TestConsole(t *testing.T) {
 	}
 	p.Look(1200, false)
 	c.numbers(p)
+	c.things(p)
 	c.byKeyboard(p)
 	c.withoutScript()
 	c.others()
@@ -131,6 +132,57 @@ func (c *consoled) looks(p *browser.Tab, name string) {
 	}
 	if short, wide := strings.CutSuffix(name, "-1200"); wide && pictures != "" && slices.Contains(pictured, short) {
 		c.must(os.WriteFile(filepath.Join(pictures, short+".png"), p.Picture(), 0o600))
+	}
+}
+
+// things opens the pages of what is no batch, job or file, as the service has them.
+func (c *consoled) things(p *browser.Tab) {
+	c.t.Helper()
+	c.says(0, []string{"dataset", "add", "nights", "--profile", "test", "--reason", "to look at it"})
+	c.says(0, []string{"discover", "add", goodServer(c.t) + "/none/", "--dataset", "nights", "--reason", "to look at it"})
+	c.says(0, []string{"slot", "add", "nights", "20261127", "--from", "2126-11-27T18:00Z", "--to", "2126-11-28T09:00Z"})
+	c.says(0, []string{"compute", "submit", "--dataset", "nights", "--input", "https://data.example.org/a.nc"})
+	list := filepath.Join(c.t.TempDir(), "shelf.txt")
+	c.must(os.WriteFile(list, []byte("ark:/99999/none\n"), 0o600))
+	c.says(0, []string{"query", "submit", "--submitter", "ana", list})
+	c.says(0, []string{"user", "grant", "olga", "admin", "--all"})
+	c.must(c.app.CatchUp(c.ctx()))
+	for path, wants := range map[string][]string{
+		"more": {"Objects", "Slots", "People"}, "directories": {"nights"}, "directories/nights": {"Every", "nights"}, "datasets": {"nights"}, "datasets/nights": {"Reconciliation", "20261127", "Open directories"},
+		"slots": {"20261127"}, "compute": {"a.nc"}, "people/olga": {"operator", "all collections"}, "keys": {"API keys"}, "audit": {"user.grant"},
+	} {
+		p.Open(c.url + "/console/" + path)
+		text := p.Text()
+		for _, want := range wants {
+			if !strings.Contains(text, want) && !(path == "compute" && strings.Contains(text, "eid")) {
+				c.t.Errorf("%s does not say %q: %s", path, want, text)
+			}
+		}
+		if wrong := p.Wrong(); len(wrong) > 0 {
+			c.t.Errorf("%s: %v", path, wrong)
+		}
+	}
+	// From a list to the page of its first item, and on to a file.
+	for list, want := range map[string]string{"slots": "Opens", "compute": "https://data.example.org/a.nc", "queries": "shelf.txt", "directories": "Polled every", "datasets": "Collection"} {
+		p.Open(c.url + "/console/" + list)
+		p.Click("tbody tr:first-child td:first-child a")
+		waitFor(c.t, "the page of the first of "+list, func() bool {
+			return strings.HasPrefix(p.At(), "/console/"+list+"/") && strings.Contains(p.Text(), want)
+		})
+	}
+	p.Open(c.url + "/console/objects")
+	if got, want := browser.Eval[int](p, `document.querySelectorAll("tbody tr").length`), c.count("select count(*) from record.object"); got != min(want, 50) {
+		c.t.Errorf("%d objects are listed, want %d", got, want)
+	}
+	p.Click("tbody a")
+	waitFor(c.t, "the page of an object", func() bool { return strings.Contains(p.Text(), "Versions") })
+	c.looks(p, "object-1200")
+	p.Click("tbody a")
+	waitFor(c.t, "the files of its version", func() bool { return strings.Contains(p.At(), "/versions/1") && strings.Contains(p.Text(), "SHA-256") })
+	file := browser.Eval[string](p, `document.querySelector("tbody a").getAttribute("href")`)
+	sum := browser.Eval[string](p, `document.querySelector("tbody tr td:last-child").innerText`)
+	if got := browser.Eval[string](p, `fetch("`+file+`").then((r) => r.arrayBuffer()).then((b) => crypto.subtle.digest("SHA-256", b)).then((d) => [...new Uint8Array(d)].map((n) => n.toString(16).padStart(2, "0")).join(""))`); got != sum {
+		c.t.Errorf("%s has the digest %s, want %s", file, got, sum)
 	}
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -28,10 +29,14 @@ var actions = map[string]struct {
 	all   []string // those that are also given to all that a filter chooses
 }{
 	"batches":     {"batch", "batch.show", []string{"release", "update-report", "send-report", "delete", "cleanup"}, []string{"release", "update-report", "delete", "cleanup"}},
-	"jobs":        {"job", "job.show", []string{"hold", "release", "requeue", "fail", "delete"}, []string{"hold", "release", "requeue", "fail", "delete"}},
+	"jobs":        {"job", "job.show", []string{"hold", "release", "requeue", "priority", "fail", "delete"}, []string{"hold", "release", "requeue", "priority", "fail", "delete"}},
 	"files":       {"file", "file.show", []string{"requeue", "skip", "redownload", "reprocess", "abandon"}, []string{"requeue", "skip"}},
 	"queues":      {"queue", "", []string{"pause", "resume"}, nil},
 	"collections": {"collection", "", []string{"hold", "release"}, nil},
+	"compute":     {"compute", "compute.show", []string{"retry"}, nil},
+	"slots":       {"slot", "slot.show", []string{"open", "close"}, nil},
+	"directories": {"discover", "discover.show", []string{"run", "pause", "resume"}, nil},
+	"queries":     {"query", "query.show", []string{"fail", "send-report"}, nil},
 }
 
 // mayAct reports whether the caller acts on what is of a collection, "" = of any.
@@ -70,6 +75,8 @@ type act struct {
 	To          string // the address of the form
 	Reason      string // as it was written
 	Key, Match  string // of the request
+	Priority    string // that a job gets, "" = it is not about that, or not known yet
+	Asks        bool   // for the priority, before anything is previewed
 	Change      *app.Changed
 	Problem     *problem.Problem // why it is, or would be, refused
 	Done        bool
@@ -85,7 +92,26 @@ func doing(v *visit, kind string) (a act, of *operation.Operation, err error) {
 	if kind == "queues" || kind == "collections" {
 		a.Back = Path + "queues"
 	}
+	if verb == priority {
+		a.Priority = strings.TrimSpace(cmp.Or(v.PostForm.Get("to"), v.URL.Query().Get("to")))
+		a.Asks = a.Priority == ""
+	}
 	return a, operation.Named(actions[kind].noun + "." + verb), nil
+}
+
+// priority is the verb that needs a number besides a reason.
+const priority = "priority"
+
+// query returns the parameters of the operation.
+func (a act) query(more url.Values) url.Values {
+	all := url.Values{}
+	for name, values := range more {
+		all[name] = values
+	}
+	if a.Priority != "" {
+		all.Set("to", a.Priority)
+	}
+	return all
 }
 
 // preview shows what an action would change.
@@ -107,9 +133,14 @@ func (*Console) preview(kind string) func(*visit) (page, error) {
 			}
 			a.Match = answered.header.Get("ETag")
 		}
+		p := page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind}
+		if p.Data = a; a.Asks {
+			return p, nil
+		}
 		// What needs a reason is tried with one.
-		a.Change, a.Problem, err = try[app.Changed](v, op.Name, url.Values{"dry_run": {"true"}}, reasonBody("preview"), nil, a.Name)
-		return page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind, Data: a}, err
+		a.Change, a.Problem, err = try[app.Changed](v, op.Name, a.query(url.Values{"dry_run": {"true"}}), reasonBody("preview"), nil, a.Name)
+		p.Data = a
+		return p, err
 	}
 }
 
@@ -127,7 +158,7 @@ func (*Console) carryOut(kind string) func(*visit) (page, error) {
 		if a.Key != "" {
 			header.Set("Idempotency-Key", a.Key)
 		}
-		a.Change, a.Problem, err = try[app.Changed](v, op.Name, nil, reasonBody(a.Reason), header, a.Name)
+		a.Change, a.Problem, err = try[app.Changed](v, op.Name, a.query(nil), reasonBody(a.Reason), header, a.Name)
 		p := page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind}
 		if a.Done = a.Problem == nil; !a.Done {
 			p.Status, a.Key = a.Problem.Status, rand.Text()
@@ -193,6 +224,8 @@ type many struct {
 	Change            *bulk.Action
 	First             table
 	Problem           *problem.Problem
+	Asks              bool    // for the priority, before anything is previewed
+	Given             []field // what is sent on with it
 }
 
 var triedColumns = columns[bulk.Tried]{title: "The first of them", none: "Nothing is chosen.", list: []column[bulk.Tried]{
@@ -225,7 +258,7 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 	filter := map[string]string{}
 	for name, values := range all {
 		switch name {
-		case "verb", "cursor", "limit":
+		case "verb", "cursor", "limit", "to":
 			all.Del(name)
 		default:
 			filter[name] = values[0]
@@ -234,6 +267,16 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 	}
 	slices.SortFunc(m.Chosen, func(a, b fact) int { return strings.Compare(a.Label, b.Label) })
 	r = bulk.Request{Kind: domain.Kind(actions[kind].noun), Verb: verb, Reason: strings.TrimSpace(v.PostForm.Get("reason"))}
+	if verb == priority {
+		to := v.URL.Query().Get("to")
+		if n, err := strconv.Atoi(to); err == nil {
+			r.Priority = &n
+			m.Chosen = append(m.Chosen, fact{"priority from then on", cellOf(n)})
+		} else if to != "" {
+			return m, r, problem.Of(app.Invalid, "the priority is no number", "choose from 0 to 99: lower runs first")
+		}
+		m.Asks = r.Priority == nil
+	}
 	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), kind, v.URL.RequestURI(), with(Path+kind, all, "", "")
 	text, err := json.Marshal(filter)
 	if err == nil {
@@ -251,6 +294,17 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 		m, r, err := chosen(v, kind)
 		if err != nil {
 			return page{}, err
+		}
+		if m.Asks {
+			m.To = v.URL.Path
+			m.Given = append(m.Given, field{Name: "verb", Value: priority})
+			for name, values := range v.URL.Query() {
+				if name != "verb" && name != "to" && values[0] != "" {
+					m.Given = append(m.Given, field{Name: name, Value: values[0]})
+				}
+			}
+			slices.SortFunc(m.Given, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
+			return page{Name: "many", Title: m.Label + " of all chosen " + kind, Where: kind, Data: m}, nil
 		}
 		m.Key, r.Reason = rand.Text(), "preview"
 		m.Change, m.Problem, err = try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)

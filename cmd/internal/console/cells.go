@@ -103,6 +103,8 @@ func cellOf(v any) cell {
 		return cellOf(v.Time)
 	case *time.Time:
 		return cellOfPointer(v)
+	case *domain.Time:
+		return cellOfPointer(v)
 	case *int64:
 		return cellOfPointer(v)
 	case *float64:
@@ -137,6 +139,15 @@ func whole(v any) cell {
 		c.Text = shown(v.message)
 	}
 	return c
+}
+
+// lines returns a text of several lines as it is shown.
+func lines(s string) string {
+	all := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	for i, line := range all {
+		all[i] = shown(line)
+	}
+	return strings.Join(all, "\n")
 }
 
 func cellOfPointer[T any](v *T) cell {
@@ -329,6 +340,7 @@ var functions = template.FuncMap{
 		return count(n.(int64))
 	},
 	"shown":  shown,
+	"text":   lines,
 	"lower":  func(s any) string { return strings.ToLower(fmt.Sprint(s)) },
 	"words":  func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"static": func(name string) string { return Path + "static/" + digest() + "/" + name },

@@ -111,35 +111,47 @@ func some(name string) map[string]any {
 		"/v1/jobs/jid0000000001": with(job, map[string]any{"file_counts": map[string]any{"files_listed": 30, "files_processed": 30}, "first_files": []any{file}, "retries": []any{retry}, "transitions": []any{
 			map[string]any{"to_status": "pending", "at": at, "actor": "daemon/batch"}, map[string]any{"from_status": "pending", "to_status": "failed", "at": at, "seconds": 90061.5, "reason_message": name, "reason_class": "system", "reason_code": "timeout"}},
 			"steps": []any{map[string]any{"step": "virus", "id": "eid1", "status": "failed", "reason": name}}}),
-		"/v1/jobs/jid0000000001/inside":     map[string]any{"id": "jid0000000001", "lock": map[string]any{"holder": name, "alive": false}},
-		"/v1/files/" + file["id"].(string):  with(file, map[string]any{"transitions": []any{map[string]any{"to_status": "PROCESSED", "at": at, "seconds": 0.25, "worker": name}}, "retries": []any{retry}, "waits": []any{map[string]any{"code": "slot", "for": name}}, "entries": []any{map[string]any{"id": "eid1", "status": "failed"}}}),
-		"/v1/status":                        map[string]any{"servers": []any{map[string]any{"name": "postgres", "ok": false, "error": name}}, "batches": []any{map[string]any{"state": "failed", "batches": 7}}, "queues": []any{map[string]any{"state": "pending", "jobs": 9}}, "workers": []any{map[string]any{"id": name, "host": name, "roles": []string{"http"}, "since": at}}, "standing": []any{map[string]any{"code": "held", "what": name, "remedy": "accession collection release x"}, map[string]any{"code": "waits_long", "what": "job jid0000000001 waits", "remedy": "accession job show jid0000000001"}}, "hosts": []any{map[string]any{"host": name, "permits": 1, "limit": 2}}, "projection": map[string]any{"events_behind": 9000, "seconds_behind": 90}, "outbox": map[string]any{"unsent": 3, "oldest_seconds": 100}},
-		"/v1/queues":                        map[string]any{"items": []any{map[string]any{"queue": "ingest", "jobs": 9, "pause": hold}, map[string]any{"queue": "pending", "jobs": 9}}},
-		"/v1/collections":                   map[string]any{"items": []any{map[string]any{"collection": name, "hold": hold}}},
-		"/v1/compute/entries":               list(map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "worker": name, "reason": name, "requested_at": at}),
-		"/v1/datasets":                      list(map[string]any{"name": name, "collection": name, "by": name, "why": name, "when": at}),
-		"/v1/discoveries":                   list(map[string]any{"name": name, "url": name, "paused": true, "every_seconds": 60, "why": name}),
-		"/v1/slots":                         list(map[string]any{"id": name, "status": "ACTIVE", "files": map[string]any{"all": 3, "ready": 3}, "reason": name}),
-		"/v1/queries":                       list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
-		"/v1/users":                         list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
-		"/v1/keys":                          list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
-		"/v1/audit":                         list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
-		"/v1/profiles":                      map[string]any{"items": []any{map[string]any{"id": "test", "name": "test", "collection": name}}},
-		"/v1/reports":                       map[string]any{"items": []any{map[string]any{"name": "failures", "about": "What failed", "plot": true}, map[string]any{"name": "batch", "needs_batch": true}}},
-		"/v1/uploads/u1":                    map[string]any{"id": "u1", "state": "refused", "file_name": name, "refused": map[string]any{"reason": name}},
-		"/v1/jobs/jid0000000001/requeue":    map[string]any{"id": "jid0000000001", "from": "failed", "status": "pending", "version": 4, "effects": []string{name}},
-		"/v1/bulk-actions":                  map[string]any{"items": []any{map[string]any{"id": "b1", "by": name, "state": "running", "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}, "done": 3}}, "matched": 200, "first": []any{map[string]any{"id": "jid0000000001", "refusal": name}}},
-		"/v1/bulk-actions/b1":               map[string]any{"id": "b1", "state": "running", "by": name, "matched": 200, "done": 3, "refused": 1, "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}},
-		"/v1/bulk-actions/b1/items":         map[string]any{"items": []any{map[string]any{"id": "jid0000000001", "outcome": "refused", "message": name}}},
-		"/v1/deposit-queues/metadata/board": map[string]any{"queue": "metadata", "waiting": 3, "users": []any{map[string]any{"user": name, "waiting": 3, "position": 1, "expected_seconds": 61}}},
-		"/v1/deposit-queues/query/board":    map[string]any{"queue": "query", "stopped": name},
+		"/v1/jobs/jid0000000001/inside":    map[string]any{"id": "jid0000000001", "lock": map[string]any{"holder": name, "alive": false}},
+		"/v1/files/" + file["id"].(string): with(file, map[string]any{"transitions": []any{map[string]any{"to_status": "PROCESSED", "at": at, "seconds": 0.25, "worker": name}}, "retries": []any{retry}, "waits": []any{map[string]any{"code": "slot", "for": name}}, "entries": []any{map[string]any{"id": "eid1", "status": "failed"}}}),
+		"/v1/status":                       map[string]any{"servers": []any{map[string]any{"name": "postgres", "ok": false, "error": name}}, "batches": []any{map[string]any{"state": "failed", "batches": 7}}, "queues": []any{map[string]any{"state": "pending", "jobs": 9}}, "workers": []any{map[string]any{"id": name, "host": name, "roles": []string{"http"}, "since": at}}, "standing": []any{map[string]any{"code": "held", "what": name, "remedy": "accession collection release x"}, map[string]any{"code": "waits_long", "what": "job jid0000000001 waits", "remedy": "accession job show jid0000000001"}}, "hosts": []any{map[string]any{"host": name, "permits": 1, "limit": 2}}, "projection": map[string]any{"events_behind": 9000, "seconds_behind": 90}, "outbox": map[string]any{"unsent": 3, "oldest_seconds": 100}},
+		"/v1/queues":                       map[string]any{"items": []any{map[string]any{"queue": "ingest", "jobs": 9, "pause": hold}, map[string]any{"queue": "pending", "jobs": 9}}},
+		"/v1/collections":                  map[string]any{"items": []any{map[string]any{"collection": name, "hold": hold}}},
+		"/v1/compute/entries/eid0000000001": map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "key": "job/jid0000000001/virus", "inputs": []string{name}, "worker": name, "reason": name, "who_acts": "operator", "requested_at": at,
+			"result": map[string]any{"exit_status": 3, "size": 5, "sha256": name, "last_lines": name + "\nand more", "value": map[string]any{"text": name}, "outputs": []any{map[string]any{"name": name, "size": 7, "sha256": name}}}},
+		"/v1/slots/s1":                          map[string]any{"id": "s1", "dataset": name, "group": name, "status": "ACTIVE", "opens_at": at, "closes_at": at, "status_since": at, "reason": name, "files": map[string]any{"all": 3, "ready": 1, "waiting": 2}, "transitions": []any{map[string]any{"to_status": "ACTIVE", "at": at, "actor": name, "reason_message": name}}},
+		"/v1/discoveries/d1":                    map[string]any{"name": "d1", "url": name, "dataset": "d1", "every_seconds": 60, "newer_than": at, "why": name, "last_poll": map[string]any{"outcome": "failed", "error": name, "begun_at": at}, "groups": map[string]any{"waiting": 1, "first": []any{map[string]any{"group": name, "waits": name}}}},
+		"/v1/datasets/d1":                       map[string]any{"name": "d1", "collection": name, "profile": name, "group_pattern": name, "why": name, "rules": map[string]any{}},
+		"/v1/queries/qid0000000001":             map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name, "file_name": name, "lines": 9}, "answer": map[string]any{"found": 7, "not_found": 2}, "mail": map[string]any{"state": "failed", "error": name}},
+		"/v1/users/ana":                         map[string]any{"id": "ana", "display_name": name, "mail": name, "has_password": true, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}},
+		"/v1/objects":                           list(map[string]any{"id": name, "title": name, "creator": name, "collection": name, "version": 2}),
+		"/v1/objects/ark:/1/x":                  map[string]any{"id": "ark:/1/x", "title": name, "creator": name, "local_ids": []string{name}, "versions": []any{map[string]any{"version": 2, "files": 3, "job_id": "jid0000000001", "submitter": name, "stored_at": at}}},
+		"/v1/objects/ark:/1/x/versions/2/files": map[string]any{"items": []any{map[string]any{"name": name, "kind": "producer", "size": 5, "mime_type": name, "sha256": name}}, "next": "bmV4dA"},
+		"/v1/compute/entries":                   list(map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "worker": name, "reason": name, "requested_at": at}),
+		"/v1/datasets":                          list(map[string]any{"name": name, "collection": name, "by": name, "why": name, "when": at}),
+		"/v1/discoveries":                       list(map[string]any{"name": name, "url": name, "paused": true, "every_seconds": 60, "why": name}),
+		"/v1/slots":                             list(map[string]any{"id": name, "status": "ACTIVE", "files": map[string]any{"all": 3, "ready": 3}, "reason": name}),
+		"/v1/queries":                           list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
+		"/v1/users":                             list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
+		"/v1/keys":                              list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
+		"/v1/audit":                             list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
+		"/v1/profiles":                          map[string]any{"items": []any{map[string]any{"id": "test", "name": "test", "collection": name}}},
+		"/v1/reports":                           map[string]any{"items": []any{map[string]any{"name": "failures", "about": "What failed", "plot": true}, map[string]any{"name": "batch", "needs_batch": true}}},
+		"/v1/uploads/u1":                        map[string]any{"id": "u1", "state": "refused", "file_name": name, "refused": map[string]any{"reason": name}},
+		"/v1/compute/entries/eid0000000001/retry": map[string]any{"id": "eid0000000001", "from": "FAILED", "status": "PENDING", "version": 4, "effects": []string{name}},
+		"/v1/jobs/jid0000000001/requeue":          map[string]any{"id": "jid0000000001", "from": "failed", "status": "pending", "version": 4, "effects": []string{name}},
+		"/v1/bulk-actions":                        map[string]any{"items": []any{map[string]any{"id": "b1", "by": name, "state": "running", "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}, "done": 3}}, "matched": 200, "first": []any{map[string]any{"id": "jid0000000001", "refusal": name}}},
+		"/v1/bulk-actions/b1":                     map[string]any{"id": "b1", "state": "running", "by": name, "matched": 200, "done": 3, "refused": 1, "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}},
+		"/v1/bulk-actions/b1/items":               map[string]any{"items": []any{map[string]any{"id": "jid0000000001", "outcome": "refused", "message": name}}},
+		"/v1/deposit-queues/metadata/board":       map[string]any{"queue": "metadata", "waiting": 3, "users": []any{map[string]any{"user": name, "waiting": 3, "position": 1, "expected_seconds": 61}}},
+		"/v1/deposit-queues/query/board":          map[string]any{"queue": "query", "stopped": name},
 	}
 }
 
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
-		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
+		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
+		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
 
@@ -611,5 +623,91 @@ func TestFailuresByReason(t *testing.T) {
 	lines := strings.Split(visited(h, http.MethodGet, Path+"failures.csv", nil).Body.String(), "\n")
 	if lines[0] != "code,host,collection,profile,jobs,first_failed_at,last_failed_at,example" || !strings.HasPrefix(lines[1], "timeout: a name,a name,a name,a name,20,") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// TestThings: each thing of the lists that are not about deposits has a page, with the commands for
+// who may give them, and its files are kept by a browser and not shown.
+func TestThings(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	a.answers["/v1/objects/ark:/1/x/versions/2/files/a name"] = "<script>alert(1)</script>"
+	a.answers["/v1/queries/qid0000000001/report"] = "the answers"
+	h := opened(t, a, access.Operator)
+	for path, wants := range map[string][]string{
+		"compute/eid0000000001":           {"a name\nand more", `/console/compute/eid0000000001/do/retry`, `/console/jobs/jid0000000001`, `/console/compute/eid0000000001/outputs/a%20name`, `/console/datasets/a%20name`},
+		"slots/s1":                        {"1 ready, 2 waiting", "/console/slots/s1/do/close", "/console/files?dataset=a+name&amp;group=a+name"},
+		"directories/d1":                  {"polled", "/console/directories/d1/do/pause", "/console/datasets/d1", "Groups that wait"},
+		"datasets/d1":                     {"/console/reports/reconciliation?dataset=d1", "Open directories", "/console/compute?dataset=d1"},
+		"queries/qid0000000001":           {"7 found, 2 not found", "/console/queries/qid0000000001/report?format=csv", "/do/send-report"},
+		"people/ana":                      {"API keys", "/console/audit?user=user%2Fana"},
+		"objects/ark:%2F1%2Fx":            {"/console/objects/ark:%2F1%2Fx/versions/2", "/console/jobs/jid0000000001"},
+		"objects/ark:%2F1%2Fx/versions/2": {"/console/objects/ark:%2F1%2Fx/versions/2/files/a%20name?kind=producer", "/console/objects/ark:%2F1%2Fx/versions/2?cursor=bmV4dA", "/versions/2/manifest"},
+	} {
+		text := strings.ReplaceAll(visited(h, http.MethodGet, Path+path, nil).Body.String(), "&#43;", "+")
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %s:\n%s", path, want, text)
+			}
+		}
+	}
+	for path, want := range map[string]string{"objects/ark:%2F1%2Fx/versions/2/files/a%20name?kind=producer": "GET /v1/objects/ark:%2F1%2Fx/versions/2/files/a%20name?kind=producer", "queries/qid0000000001/report?format=csv": "GET /v1/queries/qid0000000001/report?format=csv"} {
+		w := visited(h, http.MethodGet, Path+path, nil)
+		if policy := w.Header().Get("Content-Security-Policy"); w.Code != http.StatusOK || policy != reportPolicy || a.asked[len(a.asked)-1] != want {
+			t.Errorf("%s: %d %s %v", path, w.Code, policy, a.asked[len(a.asked)-1])
+		}
+	}
+	a.answers["/v1/self"] = people.Self{Name: "rita", Rights: []people.Right{{Role: access.Operator, Collections: []string{"other"}}}}
+	for _, path := range []string{"compute/eid0000000001", "slots/s1", "directories/d1", "queries/qid0000000001"} {
+		if text := visited(h, http.MethodGet, Path+path, nil).Body.String(); path != "slots/s1" && strings.Contains(text, "/do/") {
+			t.Errorf("%s has commands for an operator of another collection", path)
+		}
+	}
+}
+
+// TestPriority: a priority is asked for before anything is previewed, and sent as it was previewed,
+// for one job and for all that are chosen.
+func TestPriority(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	a.answers["/v1/jobs/jid0000000001/priority"] = map[string]any{"id": "jid0000000001", "from": "pending", "status": "pending", "effects": []string{"its priority changes from 50 to 7"}}
+	var bodies []string
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			text, _ := io.ReadAll(r.Body)
+			bodies = append(bodies, r.URL.RequestURI()+" "+string(text))
+		}
+		a.ServeHTTP(w, r)
+	})
+	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, All: true}}}
+	mux := http.NewServeMux()
+	c := &Console{API: api, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	for _, r := range c.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	text := visited(mux, http.MethodGet, Path+"jobs/jid0000000001/do/priority", nil).Body.String()
+	text += visited(mux, http.MethodGet, Path+"jobs/all?verb=priority&state=pending&batch=bid0000000001", nil).Body.String()
+	if len(bodies) != 0 || strings.Count(text, `id="to" name="to" type="number"`) != 2 || strings.Contains(text, `id="reason"`) || !strings.Contains(text, `name="state" value="pending"`) || !strings.Contains(text, `name="verb" value="priority"`) {
+		t.Fatalf("%v %s", bodies, text)
+	}
+	text = visited(mux, http.MethodGet, Path+"jobs/jid0000000001/do/priority?to=7", nil).Body.String()
+	if len(bodies) != 1 || bodies[0] != `/v1/jobs/jid0000000001/priority?dry_run=true&to=7 {"reason":"preview"}` || !strings.Contains(text, "from 50 to 7") || !strings.Contains(text, `name="to" value="7"`) {
+		t.Fatalf("%v %s", bodies, text)
+	}
+	w := visited(mux, http.MethodPost, Path+"jobs/jid0000000001/do/priority", url.Values{"to": {"7"}, "reason": {"urgent"}, "key": {"k"}})
+	if w.Code != http.StatusOK || bodies[1] != `/v1/jobs/jid0000000001/priority?to=7 {"reason":"urgent"}` {
+		t.Errorf("%d %v", w.Code, bodies)
+	}
+	visited(mux, http.MethodGet, Path+"jobs/all?verb=priority&state=pending&to=7", nil)
+	if last := bodies[len(bodies)-1]; !strings.Contains(last, `"verb":"priority","filter":{"state":"pending"},"priority":7`) {
+		t.Error(last)
+	}
+	a.answers["/v1/bulk-actions"] = map[string]any{"id": "b1"}
+	w = visited(mux, http.MethodPost, Path+"jobs/all?verb=priority&state=pending&to=7", url.Values{"reason": {"urgent"}, "key": {"k"}})
+	if last := bodies[len(bodies)-1]; w.Code != http.StatusSeeOther || !strings.Contains(last, `"priority":7,"reason":"urgent"`) {
+		t.Errorf("%d %s", w.Code, last)
+	}
+	if w := visited(mux, http.MethodGet, Path+"jobs/all?verb=priority&state=pending&to=x", nil); w.Code != http.StatusBadRequest {
+		t.Errorf("a priority that is no number: %d", w.Code)
 	}
 }

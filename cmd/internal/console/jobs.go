@@ -109,9 +109,17 @@ func (*Console) job(v *visit) (page, error) {
 		d.Lock, d.Known, d.Often = in.Lock, true, domain.JobState(j.Status).Worked()
 	}
 	d.Facts = facts("Job", j.ID, "Batch", link{j.BatchID, d.Batch}, "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
-		"Type", j.PayloadType, "Identifier", j.PrimaryIdentifier, "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
+		"Type", j.PayloadType, "Identifier", identifierOf(j), "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
 	d.Actions = actionsOn(v, "jobs", j.ID, j.Collection, j.At)
 	return page{Name: "job", Title: d.Title, Where: "jobs", Follow: followed(j.At, "job", j.ID), Data: d}, nil
+}
+
+// identifierOf returns the identifier of a job's object, which leads there once it is stored.
+func identifierOf(j app.JobView) any {
+	if j.ObjectVersion == nil {
+		return j.PrimaryIdentifier
+	}
+	return link{j.PrimaryIdentifier, toObject(j.PrimaryIdentifier)}
 }
 
 // walkOf returns for how long a job was in each of its states, in the order in which it entered

@@ -14,9 +14,9 @@ import (
 )
 
 var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work in the compute queue", none: "No work is here: it is requested for files and steps, or with `accession compute submit`.", list: []column[entries.Work]{
-	{"id", "Entry", func(e entries.Work) any { return string(e.ID) }},
+	{"id", "Entry", func(e entries.Work) any { return link{string(e.ID), toEntry(string(e.ID))} }},
 	{"status", "State", func(e entries.Work) any { return state(strings.ToLower(string(e.Status))) }},
-	{"dataset", "Dataset", func(e entries.Work) any { return e.Dataset }},
+	{"dataset", "Dataset", func(e entries.Work) any { return linkOrNone(e.Dataset, toDataset) }},
 	{"group", "Group", func(e entries.Work) any { return e.Group }},
 	{"priority", "Priority", func(e entries.Work) any { return int(e.Priority) }},
 	{"submitter", "Requested by", func(e entries.Work) any { return e.Submitter }},
@@ -29,7 +29,7 @@ var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work i
 }}
 
 var datasetColumns = columns[directories.Dataset]{operation: "dataset.ls", title: "Datasets", none: "There are no datasets of open directories.", whole: true, list: []column[directories.Dataset]{
-	{"name", "Dataset", func(d directories.Dataset) any { return link{d.Name, with(Path+"files", nil, "dataset", d.Name)} }},
+	{"name", "Dataset", func(d directories.Dataset) any { return link{d.Name, toDataset(d.Name)} }},
 	{"collection", "Collection", func(d directories.Dataset) any { return d.Collection }},
 	{"profile", "Profile", func(d directories.Dataset) any { return d.Profile }},
 	{"group_pattern", "Groups", func(d directories.Dataset) any { return d.GroupPattern }},
@@ -39,7 +39,7 @@ var datasetColumns = columns[directories.Dataset]{operation: "dataset.ls", title
 }}
 
 var directoryColumns = columns[directories.Discovery]{operation: "discover.ls", title: "Open directories", none: "No directory is polled: `accession discover add` adds one.", whole: true, list: []column[directories.Discovery]{
-	{"name", "Name", func(d directories.Discovery) any { return d.Name }},
+	{"name", "Name", func(d directories.Discovery) any { return link{d.Name, toDirectory(d.Name)} }},
 	{"url", "Directory", func(d directories.Discovery) any { return d.URL }},
 	{"state", "State", func(d directories.Discovery) any {
 		if d.Paused {
@@ -47,7 +47,7 @@ var directoryColumns = columns[directories.Discovery]{operation: "discover.ls", 
 		}
 		return state("polled")
 	}},
-	{"dataset", "Dataset", func(d directories.Discovery) any { return d.Dataset }},
+	{"dataset", "Dataset", func(d directories.Discovery) any { return link{d.Dataset, toDataset(d.Dataset)} }},
 	{"group", "Group", func(d directories.Discovery) any { return d.Group }},
 	{"every_seconds", "Every", func(d directories.Discovery) any { return span(d.Every) }},
 	{"by", "Set by", func(d directories.Discovery) any { return d.By }},
@@ -56,20 +56,18 @@ var directoryColumns = columns[directories.Discovery]{operation: "discover.ls", 
 }}
 
 var slotColumns = columns[slots.Slot]{operation: "slot.ls", title: "Slots", none: "There are no slots.", list: []column[slots.Slot]{
-	{"id", "Slot", func(s slots.Slot) any { return string(s.ID) }},
+	{"id", "Slot", func(s slots.Slot) any { return link{string(s.ID), toSlot(string(s.ID))} }},
 	{"status", "State", func(s slots.Slot) any { return state(strings.ToLower(string(s.Status))) }},
 	{"opens_at", "Opens", func(s slots.Slot) any { return s.Opens }},
 	{"closes_at", "Closes", func(s slots.Slot) any { return s.Closes }},
 	{"files", "Files", func(s slots.Slot) any { return s.Files.All }},
-	{"sum", "Sum of files", func(s slots.Slot) any {
-		return sumOf("files", counted{"processed", s.Files.Processed}, counted{"ready", s.Files.Ready}, counted{"waiting", s.Files.Waiting}, counted{"skipped", s.Files.Skipped}, counted{"given_up", s.Files.GivenUp})
-	}},
+	{"sum", "Sum of files", func(s slots.Slot) any { return filesOfSlot(s) }},
 	{"made_by", "Made by", func(s slots.Slot) any { return s.MadeBy }},
 	{"reason", "Reason", func(s slots.Slot) any { return s.Reason }},
 }}
 
 var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries", none: "No list of identifiers was asked about.", list: []column[queries.Query]{
-	{"id", "Query", func(q queries.Query) any { return string(q.ID) }},
+	{"id", "Query", func(q queries.Query) any { return link{string(q.ID), toQuery(string(q.ID))} }},
 	{"status", "State", func(q queries.Query) any { return state(strings.ToLower(string(q.Status))) }},
 	{"submitter", "Asked by", func(q queries.Query) any { return q.Request.Submitter }},
 	{"received_at", "Received", func(q queries.Query) any { return q.Received }},
@@ -78,7 +76,7 @@ var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries
 }}
 
 var peopleColumns = columns[people.User]{operation: "user.ls", title: "People", none: "There are no users: `accession user add` adds one.", list: []column[people.User]{
-	{"id", "User", func(u people.User) any { return u.ID }},
+	{"id", "User", func(u people.User) any { return link{u.ID, toUser(u.ID)} }},
 	{"display_name", "Name", func(u people.User) any { return u.DisplayName }},
 	{"mail", "Mail", func(u people.User) any { return u.Mail }},
 	{"rights", "Rights", func(u people.User) any { return rightsOf(u.Rights) }},
@@ -101,7 +99,7 @@ func rightsOf(all []people.Right) string {
 
 var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", none: "There are no keys: `accession key add` makes one.", list: []column[people.Key]{
 	{"id", "Key", func(k people.Key) any { return k.ID }},
-	{"user", "User", func(k people.Key) any { return k.User }},
+	{"user", "User", func(k people.Key) any { return link{k.User, toUser(k.User)} }},
 	{"label", "Label", func(k people.Key) any { return k.Label }},
 	{"created_at", "Made", func(k people.Key) any { return k.CreatedAt }},
 	{"expires_at", "Expires", func(k people.Key) any { return k.ExpiresAt }},
@@ -153,6 +151,7 @@ func (c *Console) further() []further {
 		listOf(c, "datasets", "What is found in them", datasetColumns, everyone, inCollection...),
 		listOf(c, "slots", "When files of them are processed", slotColumns, everyone, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "ACTIVE", "DONE", "MISSED"}}}, inCollection...), age...)...),
 		listOf(c, "compute", "Work of the compute queue, and who has it", entryColumns, everywhere, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "STAGING", "SUCCESSFUL", "FAILED", "PURGED"}}, {Name: "submitter", Label: "Requested by"}, {Name: "code", Label: "Code of the reason"}}, inCollection...), age...)...),
+		listOf(c, "objects", "What is stored: each object with its versions and their files", objectColumns, everyone, append([]field{{Name: "identifier", Label: "Identifier"}, {Name: "local_id", Label: "Local id"}, {Name: "title", Label: "Words of the title"}, {Name: "creator", Label: "Words of the creator"}, {Name: "file", Label: "Name of a file"}, {Name: "collection", Label: "Collection"}, {Name: "submitter", Label: "Depositor"}, {Name: "batch", Label: "Batch"}}, age...)...),
 		listOf(c, "queries", "Lists of identifiers that were asked about", queryColumns, everyone, append([]field{{Name: "submitter", Label: "Asked by"}, {Name: "state", Label: "State", Choices: []string{"received", "parked", "grabbed", "answered", "failed"}}}, age...)...),
 		listOf(c, "people", "Users and their rights", peopleColumns, administers),
 		listOf(c, "keys", "Keys of programs", keyColumns, administers, field{Name: "user", Label: "User"}),

@@ -426,6 +426,14 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console failuresOf", Do: []Op{Always("Jobs")},
 	Package: "cmd/internal/console", Test: "TestFailuresByReason",
 }, {
+	Name: "the priority that was previewed", Why: "a job gets another priority than the one that its operator saw",
+	At: "cmd/internal/console act.query", Do: []Op{Drop("Set", "to")},
+	Package: "cmd/internal/console", Test: "TestPriority",
+}, {
+	Name: "what a browser does with the files of depositors", Why: "a page from a depositor acts as the operator who looks at it",
+	At: "cmd/internal/console (*asReport).Write", Do: []Op{Drop("Set", "reportPolicy")},
+	Package: "cmd/internal/console", Test: "TestThings",
+}, {
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
 	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
 	Package: "cmd/internal/console", Test: "TestDepositForm",

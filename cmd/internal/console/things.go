@@ -1,0 +1,334 @@
+package console
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
+	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
+)
+
+// thing is the page of a thing that is neither batch, job nor file: its state, what is known of it
+// and what it has.
+type thing struct {
+	State   string
+	Since   *time.Time
+	Why     cell
+	Sum     *bar
+	Text    string // what a program wrote, on lines of its own
+	Facts   []fact
+	Tables  []table
+	Links   []doable
+	Actions []doable
+	Next    string // the address of the page that follows, "" = this is the last
+}
+
+// everything is the collection of what belongs to none: who acts on it acts on all.
+const everything = "*"
+
+// page returns the page of the thing.
+func (t thing) page(title, where, follow string) (page, error) {
+	return page{Name: "thing", Title: short(title), Where: where, Follow: follow, Data: t}, nil
+}
+
+func since(t domain.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t.Time
+}
+
+func toEntry(id string) string     { return Path + "compute/" + url.PathEscape(id) }
+func toSlot(id string) string      { return Path + "slots/" + url.PathEscape(id) }
+func toDirectory(id string) string { return Path + "directories/" + url.PathEscape(id) }
+func toDataset(id string) string   { return Path + "datasets/" + url.PathEscape(id) }
+func toQuery(id string) string     { return Path + "queries/" + url.PathEscape(id) }
+func toUser(id string) string      { return Path + "people/" + url.PathEscape(id) }
+func toObject(id string) string    { return Path + "objects/" + url.PathEscape(id) }
+
+func toVersion(id string, n int64) string {
+	return toObject(id) + "/versions/" + strconv.FormatInt(n, 10)
+}
+
+var inputColumns = columns[string]{title: "Inputs", none: "It has no inputs.", list: []column[string]{{"input", "Input", func(s string) any { return s }}}}
+
+func (*Console) entry(v *visit) (page, error) {
+	e, err := get[entries.Work](v, "compute.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	id := string(e.ID)
+	t := thing{State: string(e.Status), Why: whole(reason{message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table{inputColumns.table(e.Inputs)}}
+	t.Facts = facts("Entry", id, "Dataset", linkOrNone(e.Dataset, toDataset), "Group", e.Group, "Key", e.Key, "Priority", int(e.Priority), "Requested by", e.Submitter, "Attempt", e.Attempt, "Worker", e.Worker,
+		"Who must act", strings.TrimPrefix(acts[e.WhoActs], "for "), "Requested", e.Requested, "Taken", e.Claimed, "Ended", e.Ended)
+	if job, ok := strings.CutPrefix(e.Key, "job/"); ok {
+		job, _, _ = strings.Cut(job, "/")
+		t.Links = append(t.Links, doable{"The job whose step it is", toJob(job)})
+	}
+	if r := e.Result; r != nil {
+		t.Facts = append(t.Facts, facts("Exit status", r.ExitStatus, "Result", size(r.Size), "SHA-256 of the result", r.SHA256)...)
+		if t.Text = r.LastLines; r.Value != nil {
+			if text, err := json.MarshalIndent(r.Value, "", "  "); err == nil {
+				t.Text = strings.TrimSpace(t.Text + "\n" + string(text))
+			}
+		}
+		outputs := columns[entry.Output]{title: "Outputs", none: "The worker left no files beside the result.", list: []column[entry.Output]{
+			{"name", "Name", func(o entry.Output) any {
+				return link{o.Name, toEntry(id) + "/outputs/" + url.PathEscape(o.Name)}
+			}},
+			{"size", "Size", func(o entry.Output) any { return size(o.Size) }}, {"sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 }}}}
+		t.Tables = append(t.Tables, outputs.table(r.Outputs))
+	}
+	return t.page("Work "+id, "more", "")
+}
+
+var slotLife = columns[slots.Transition]{title: "Life", none: "It has no states.", list: []column[slots.Transition]{
+	{"to", "State", func(t slots.Transition) any { return state(strings.ToLower(t.ToStatus)) }},
+	{"at", "From", func(t slots.Transition) any { return t.At }},
+	{"actor", "By", func(t slots.Transition) any { return t.Actor }},
+	{"reason", "Why", func(t slots.Transition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+}}
+
+func filesOfSlot(s slots.Slot) bar {
+	return sumOf("files", counted{"processed", s.Files.Processed}, counted{"ready", s.Files.Ready}, counted{"waiting", s.Files.Waiting}, counted{"skipped", s.Files.Skipped}, counted{"given_up", s.Files.GivenUp})
+}
+
+func (*Console) slot(v *visit) (page, error) {
+	s, err := get[slots.View](v, "slot.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	sum := filesOfSlot(s.Slot)
+	t := thing{State: string(s.Status), Since: since(s.Since), Why: whole(reason{message: s.Reason}), Sum: &sum, Tables: []table{slotLife.table(s.Transitions)}}
+	collection := ""
+	if d, err := get[directories.Dataset](v, "dataset.show", nil, s.Dataset); err == nil {
+		collection = d.Collection
+	}
+	t.Actions = actionsOn(v, "slots", string(s.ID), collection, nil)
+	t.Facts = facts("Slot", string(s.ID), "Dataset", link{s.Dataset, toDataset(s.Dataset)}, "Group", s.Group, "Opens", s.Opens, "Closes", s.Closes, "Files", s.Files.All, "Arrived", s.Files.Arrived,
+		"Size of those", size(s.Files.Bytes), "Made by", s.MadeBy)
+	t.Links = []doable{{"Its files", with(Path+"files", url.Values{"dataset": {s.Dataset}}, "group", s.Group)}}
+	return t.page("Slot "+s.Group+" of "+s.Dataset, "more", "kind=slot")
+}
+
+// groupWait is a group of a dataset that is not complete yet.
+type groupWait struct{ group, waits string }
+
+var groupWaits = columns[groupWait]{title: "Groups that wait", none: "No group waits.", list: []column[groupWait]{
+	{"group", "Group", func(g groupWait) any { return g.group }}, {"waits", "Waits for", func(g groupWait) any { return g.waits }}}}
+
+func (*Console) directory(v *visit) (page, error) {
+	d, err := get[directories.Discovery](v, "discover.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	t, collection := thing{State: "polled"}, ""
+	if d.Paused {
+		t.State = "paused"
+	}
+	if of, err := get[directories.Dataset](v, "dataset.show", nil, d.Dataset); err == nil {
+		collection = of.Collection
+	}
+	t.Actions = actionsOn(v, "directories", d.Name, collection, nil)
+	t.Facts = facts("Name", d.Name, "Directory", d.URL, "Dataset", link{d.Dataset, toDataset(d.Dataset)}, "Group", d.Group, "Groups by", d.GroupBy, "Polled every", span(d.Every), "Only names", d.Pattern,
+		"Only newer than", d.NewerThan, "Set by", d.By, "Set", d.When, "Why", d.Why)
+	if p := d.Last; p != nil {
+		t.Why = whole(reason{message: p.Error})
+		t.Facts = append(t.Facts, facts("Last poll", state(p.Outcome), "Begun", p.Begun, "Ended", p.Ended, "Next", p.Next, "Directories", p.Directories, "Files listed", p.Files, "New", p.New, "Changed", p.Changed, "Gone", p.Gone)...)
+	}
+	if g := d.Groups; g != nil {
+		t.Facts = append(t.Facts, facts("Groups that became deposits", g.Deposited, "Groups that wait", g.Waiting)...)
+		var waits []groupWait
+		for _, w := range g.First {
+			waits = append(waits, groupWait{w.Group, w.Waits})
+		}
+		t.Tables = []table{groupWaits.table(waits)}
+	}
+	t.Links = []doable{{"Its files", Path + "files?dataset=" + url.QueryEscape(d.Dataset)}}
+	return t.page(d.Name, "more", "kind=setting")
+}
+
+func (*Console) dataset(v *visit) (page, error) {
+	d, err := get[directories.Dataset](v, "dataset.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	polled, err := get[app.Page[directories.Discovery]](v, "discover.ls", url.Values{"dataset": {d.Name}})
+	if err != nil {
+		return page{}, err
+	}
+	opened, err := get[app.Page[slots.Slot]](v, "slot.ls", url.Values{"dataset": {d.Name}, "limit": {shownOf}})
+	if err != nil {
+		return page{}, err
+	}
+	t := thing{Tables: []table{directoryColumns.table(polled.Items), slotColumns.table(opened.Items)}}
+	t.Facts = facts("Dataset", d.Name, "Collection", d.Collection, "Profile", d.Profile, "Groups", d.GroupPattern, "Files without a slot", d.WithoutSlot, "Set by", d.By, "Set", d.When, "Why", d.Why)
+	if d.Rules != nil {
+		if text, err := json.MarshalIndent(d.Rules, "", "  "); err == nil {
+			t.Text = string(text)
+		}
+	}
+	name := url.QueryEscape(d.Name)
+	t.Links = []doable{{"Its files", Path + "files?dataset=" + name}, {"Reconciliation: listed, downloaded and processed, with every difference", Path + "reports/reconciliation?dataset=" + name},
+		{"Reconciliation as CSV", Path + "reports/reconciliation?dataset=" + name + "&format=csv"}, {"All its slots", Path + "slots?dataset=" + name}}
+	if everywhere(v.self) {
+		t.Links = append(t.Links, doable{"Its work in the compute queue", Path + "compute?dataset=" + name})
+	}
+	return t.page(d.Name, "more", "kind=slot,setting")
+}
+
+func (*Console) query(v *visit) (page, error) {
+	q, err := get[queries.Query](v, "query.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	id, r := string(q.ID), q.Request
+	t := thing{State: string(q.Status), Why: whole(reason{message: q.Reason}), Actions: actionsOn(v, "queries", id, everything, nil)}
+	t.Facts = facts("Query", id, "Asked by", r.Submitter, "File", r.FileName, "Size of the list", size(r.Size), "Lines", r.Lines, "Wrong lines", r.Wrong, "Processor", q.Processor, "Received", q.Received, "Begun", q.Grabbed, "Ended", q.Ended)
+	if a := q.Answer; a != nil {
+		sum := sumOf("lines", counted{"completed", int64(a.Found)}, counted{"skipped", int64(a.NotFound)}, counted{"failed", int64(a.Wrong)})
+		sum.Parts[0].Name, sum.Parts[1].Name, sum.Parts[2].Name = "found", "not_found", "wrong"
+		t.Sum = &sum
+		t.Links = []doable{{"The answers", toQuery(id) + "/report?format=html"}, {"As CSV", toQuery(id) + "/report?format=csv"}, {"As JSON", toQuery(id) + "/report?format=json"}}
+	}
+	if m := q.Mail; m != nil {
+		t.Facts = append(t.Facts, facts("Mail", state(string(m.State)), "Recipients", m.Recipients, "Attempts", m.Attempts, "Delivered", m.DeliveredAt, "Error", m.Error)...)
+	}
+	return t.page("Query "+id, "more", "kind=query")
+}
+
+func (*Console) person(v *visit) (page, error) {
+	u, err := get[people.User](v, "user.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	keys, err := get[app.Page[people.Key]](v, "key.ls", url.Values{"user": {u.ID}})
+	if err != nil {
+		return page{}, err
+	}
+	t := thing{State: "enabled", Tables: []table{rightColumns.table(u.Rights), keyColumns.table(keys.Items)}}
+	if u.DisabledAt != nil {
+		t.State = "disabled"
+	}
+	password := "no"
+	if u.HasPassword {
+		password = "yes"
+	}
+	t.Facts = facts("User", u.ID, "Name", u.DisplayName, "Mail", u.Mail, "Has a password", password, "Added", u.CreatedAt, "Disabled", u.DisabledAt)
+	t.Links = []doable{{"What this user did, and was refused", Path + "audit?user=" + url.QueryEscape("user/"+u.ID)}, {"What this user has deposited", Path + "batches?submitter=" + url.QueryEscape(u.ID)}}
+	return t.page(cmp.Or(u.DisplayName, u.ID), "more", "")
+}
+
+var rightColumns = columns[people.Right]{title: "Rights", none: "The user may do nothing: `accession user grant` gives a right.", list: []column[people.Right]{
+	{"role", "Role", func(r people.Right) any { return string(r.Role) }},
+	{"collections", "In", func(r people.Right) any {
+		if r.All {
+			return "all collections"
+		}
+		return strings.Join(r.Collections, ", ")
+	}},
+}}
+
+var objectColumns = columns[objects.Object]{operation: "object.ls", title: "Objects", none: "No object is stored, as far as these conditions choose.", list: []column[objects.Object]{
+	{"id", "Object", func(o objects.Object) any { return link{o.ID, toObject(o.ID)} }},
+	{"title", "Title", func(o objects.Object) any { return o.Title }},
+	{"creator", "Creator", func(o objects.Object) any { return o.Creator }},
+	{"collection", "Collection", func(o objects.Object) any { return o.Collection }},
+	{"version", "Versions", func(o objects.Object) any { return o.Version }},
+	{"modified_at", "Changed", func(o objects.Object) any { return o.ModifiedAt }},
+}}
+
+func (*Console) object(v *visit) (page, error) {
+	o, err := get[objects.View](v, "object.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	versions := columns[objects.Version]{title: "Versions", none: "It has no version.", list: []column[objects.Version]{
+		{"version", "Version", func(n objects.Version) any { return linked{n.Version, toVersion(o.ID, n.Version)} }},
+		{"files", "Files", func(n objects.Version) any { return n.Files }},
+		{"bytes", "Size", func(n objects.Version) any { return size(n.Bytes) }},
+		{"job_id", "Job", func(n objects.Version) any { return linkOrNone(n.JobID, toJob) }},
+		{"batch_id", "Batch", func(n objects.Version) any { return linkOrNone(n.BatchID, toBatch) }},
+		{"submitter", "Depositor", func(n objects.Version) any { return n.Submitter }},
+		{"stored_at", "Stored", func(n objects.Version) any { return n.StoredAt }},
+	}}
+	t := thing{Tables: []table{versions.table(o.Versions)}}
+	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
+	return t.page(cmp.Or(o.Title, o.ID), "more", "")
+}
+
+func (*Console) version(v *visit) (page, error) {
+	id, n := v.PathValue("id"), v.PathValue("n")
+	p, err := get[app.Page[objects.File]](v, "object.files", url.Values{"cursor": {v.URL.Query().Get("cursor")}, "limit": {most}}, id, n)
+	if err != nil {
+		return page{}, err
+	}
+	files := columns[objects.File]{title: "Files", none: "It has no files.", list: []column[objects.File]{
+		{"name", "Name", func(f objects.File) any {
+			return link{f.Name, toObject(id) + "/versions/" + url.PathEscape(n) + "/files/" + url.PathEscape(f.Name) + "?kind=" + url.QueryEscape(f.Kind)}
+		}},
+		{"kind", "From", func(f objects.File) any {
+			return map[string]string{"producer": "the depositor", "system": "Accession"}[f.Kind]
+		}},
+		{"size", "Size", func(f objects.File) any { return size(f.Size) }},
+		{"mime_type", "Type", func(f objects.File) any { return f.MimeType }},
+		{"sha256", "SHA-256", func(f objects.File) any { return f.SHA256 }},
+	}}
+	t := thing{Tables: []table{files.table(p.Items)}, Links: []doable{{"All versions", toObject(id)}, {"Its storage manifest", toObject(id) + "/versions/" + url.PathEscape(n) + "/manifest"}}}
+	t.Facts = facts("Object", link{id, toObject(id)}, "Version", n)
+	if p.Next != "" {
+		t.Next = with(v.URL.EscapedPath(), nil, "cursor", string(p.Next))
+	}
+	return t.page("Version "+n+" of "+id, "more", "")
+}
+
+// passed returns what sends the answer of an operation that is a file, with what the path names. A
+// browser keeps it: it runs nothing of it.
+func (c *Console) passed(name string, names ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Request: r, api: c.API}
+		query, err := v.parameters()
+		var ask *http.Request
+		if err == nil {
+			values := make([]string, len(names))
+			for i, n := range names {
+				values[i] = r.PathValue(n)
+			}
+			ask, err = v.request(name, query, values...)
+		}
+		if err != nil {
+			c.send(w, r, c.failed(r, err))
+			return
+		}
+		for _, header := range []string{"Range", "If-Range", "If-None-Match"} {
+			if value := r.Header.Get(header); value != "" {
+				ask.Header.Set(header, value)
+			}
+		}
+		c.API.ServeHTTP(&asReport{ResponseWriter: w, c: c, r: r}, ask)
+	})
+}
+
+// things are the routes of pages of single things, and of files that they have.
+func (c *Console) things() (all []Route) {
+	for pattern, show := range map[string]func(*visit) (page, error){"compute/{id}": c.entry, "slots/{id}": c.slot, "directories/{id}": c.directory, "datasets/{id}": c.dataset, "queries/{id}": c.query,
+		"people/{id}": c.person, "objects/{id}": c.object, "objects/{id}/versions/{n}": c.version} {
+		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
+	}
+	return append(all, Route{"GET " + Path + "queries/{id}/report", c.passed("query.report", "id"), false},
+		Route{"GET " + Path + "compute/{id}/outputs/{name}", c.passed("compute.output", "id", "name"), false},
+		Route{"GET " + Path + "objects/{id}/versions/{n}/manifest", c.passed("object.manifest", "id", "n"), false},
+		Route{"GET " + Path + "objects/{id}/versions/{n}/files/{name}", c.passed("object.get", "id", "n", "name"), false})
+}
