@@ -22,7 +22,7 @@ import (
 var pictures = os.Getenv("ACCESSION_TEST_PICTURES")
 
 // pictured are the pages of which there is a picture, as far as they look in a width of 1,200 pixels.
-var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "many", "bulk", "failures"}
+var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "many", "bulk", "failures", "events"}
 
 // hostile are names as outsiders may write them: markup, marks that turn a text around, very long,
 // and with control characters.
@@ -88,7 +88,7 @@ func (c *consoled) signedIn(user string) *browser.Tab {
 func (c *consoled) pages() map[string]string {
 	return map[string]string{"overview": "/console/", "batches": "/console/batches", "batch": "/console/batches/" + string(c.failed), "batch-hostile": "/console/batches/" + string(c.hostile), "jobs": "/console/jobs?batch=" + string(c.failed) + "&sort=-status_since",
 		"jobs-hostile": "/console/jobs?batch=" + string(c.hostile), "job": "/console/jobs/" + c.failedJob, "job-hostile": "/console/jobs/" + c.other, "files": "/console/files", "file": "/console/files/" + c.file, "queues": "/console/queues", "servers": "/console/servers",
-		"failures": "/console/failures", "objects": "/console/objects", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
+		"failures": "/console/failures", "events": "/console/events", "events-of-batch": "/console/events?batch=" + string(c.hostile), "overview-then": "/console/?at=20", "objects": "/console/objects", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
 }
 
 // TestConsole: every page of the console, in a browser, in both themes and three widths: nothing is
@@ -327,17 +327,27 @@ func (c *consoled) acts(p *browser.Tab) {
 		c.t.Helper()
 		waitFor(c.t, what+" on the page", func() bool { return strings.Contains(w.Text(), what) })
 	}
-	other := p.Window()
+	other, live := p.Window(), p.Window()
 	other.Open(c.url + "/console/queues")
+	live.Open(c.url + "/console/events?kind=setting")
+	rows := func() int { return browser.Eval[int](live, `document.querySelectorAll("tbody tr").length`) }
+	before := rows()
 	p.Open(c.url + "/console/queues")
 	p.Click(`a[href$="queues/pending/do/pause"]`)
 	p.Fill("#reason", "for the backup\r")
 	says(p, "Done.")
 	says(other, "for the backup")
+	waitFor(c.t, "the event on the page of events", func() bool { return rows() == before+1 })
+	live.Click("#pause")
 	p.Open(c.url + "/console/queues/pending/do/resume")
 	p.Fill("#reason", "the backup is done\r")
 	says(p, "Done.")
 	waitFor(c.t, "the end of the pause in the other window", func() bool { return !strings.Contains(other.Text(), "for the backup") })
+	if n := rows(); n != before+1 {
+		c.t.Errorf("a page that is paused shows %d events, want %d", n, before+1)
+	}
+	live.Click("#pause")
+	waitFor(c.t, "what came meanwhile", func() bool { return rows() == before+2 })
 
 	other.Open(c.url + "/console/batches/" + string(c.failed))
 	if strings.Contains(other.Text(), "failed again") {
@@ -363,7 +373,7 @@ func (c *consoled) acts(p *browser.Tab) {
 	if n := c.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/olga'`); n != 60 {
 		c.t.Errorf("%d jobs were requeued", n)
 	}
-	if wrong := append(p.Wrong(), other.Wrong()...); len(wrong) > 0 {
+	if wrong := slices.Concat(p.Wrong(), other.Wrong(), live.Wrong()); len(wrong) > 0 {
 		c.t.Error(wrong)
 	}
 
@@ -387,17 +397,21 @@ func (c *consoled) moments(p *browser.Tab) {
 	c.shown()
 	log, err := c.wired.Log(c.ctx())
 	c.must(err)
-	var all []domain.Recorded
+	var all, whole []domain.Recorded
 	for r, err := range log.Read(c.ctx(), eventstore.ReadOptions{}) {
 		c.must(err)
+		whole = append(whole, r)
 		if r.BatchID == c.failed {
 			all = append(all, r)
 		}
 	}
 	random := seed(c.t)
-	for range 30 {
+	for round := range 30 {
 		to := random.IntN(len(all))
 		seq := all[to].Seq
+		if round < 3 {
+			c.overviewAt(p, whole, seq)
+		}
 		jobs, version := map[string]string{}, int64(0)
 		for _, r := range all[:to+1] {
 			if r.Aggregate.Kind != domain.KindJob {
@@ -443,6 +457,45 @@ func (c *consoled) moments(p *browser.Tab) {
 	}
 	p.Click(".moment a")
 	waitFor(c.t, "the page as it is now", func() bool { return p.At() != "" && !strings.Contains(p.At(), "at=") })
+}
+
+// overviewAt compares the overview as of a sequence with what the log says up to there.
+func (c *consoled) overviewAt(p *browser.Tab, log []domain.Recorded, seq uint64) {
+	c.t.Helper()
+	jobs, batches := map[string]string{}, map[string]bool{}
+	for _, r := range log {
+		if r.Seq > seq {
+			break
+		}
+		if r.Aggregate.Kind == domain.KindBatch {
+			batches[r.Aggregate.ID] = true
+		}
+		if r.Aggregate.Kind != domain.KindJob {
+			continue
+		}
+		if m, ok := domain.MoveOfJob(r.Data); ok {
+			jobs[r.Aggregate.ID] = string(m.To)
+		} else if jobs[r.Aggregate.ID] == "" {
+			jobs[r.Aggregate.ID] = "pending"
+		}
+	}
+	want := map[string]int{}
+	for _, state := range jobs {
+		if !slices.Contains([]string{"completed", "failed", "held", "deleted"}, state) {
+			state = "in progress"
+		}
+		want[state]++
+	}
+	p.Open(fmt.Sprintf("%s/console/?at=%d", c.url, seq))
+	got := browser.Eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#sums .parts > div")].map((d) => [d.querySelector("dt").innerText.trim(), d.querySelector("dd").innerText.trim()]))`)
+	for part, n := range got {
+		if n != fmt.Sprint(want[part]) {
+			c.t.Errorf("the overview at %d counts %s jobs as %s, want %d", seq, n, part, want[part])
+		}
+	}
+	if text := p.Text(); len(got) != 5 || !strings.Contains(text, fmt.Sprintf("The parts are all %d jobs", len(jobs))) || !strings.Contains(text, fmt.Sprintf("sequence %d of the log", seq)) {
+		c.t.Errorf("the overview at %d, of %d batches and %d jobs: %s", seq, len(batches), len(jobs), text)
+	}
 }
 
 // deposits goes the ways of a depositor: a deposit fails and the page says what to mend, another

@@ -100,7 +100,7 @@ func (v *visit) parameters() (url.Values, error) {
 		switch {
 		case values[0] == "" || name == "sort":
 			delete(all, name)
-		case (name == "since" || name == "older_than") && len(values[0]) == len("2006-01-02"):
+		case (name == "since" || name == "older_than" || name == "until") && len(values[0]) == len("2006-01-02"):
 			all[name] = []string{values[0] + "T00:00:00Z"}
 		}
 	}

@@ -221,7 +221,12 @@ func eventsOf(v *visit, chosen url.Values, at *app.AsOf) (all []happened, err er
 	if a.status >= http.StatusMultipleChoices {
 		return nil, problemIn(a)
 	}
-	lines := bufio.NewScanner(bytes.NewReader(a.body.Bytes()))
+	return happenedIn(a.body.Bytes())
+}
+
+// happenedIn returns the events of a stream.
+func happenedIn(stream []byte) (all []happened, err error) {
+	lines := bufio.NewScanner(bytes.NewReader(stream))
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {
 		data, ok := strings.CutPrefix(lines.Text(), "data: ")

@@ -83,7 +83,7 @@ func cellOf(v any) cell {
 		if v == (reason{}) {
 			return cell{}
 		}
-		return cell{Kind: "reason", Text: short(v.message), More: strings.Trim(v.code+", "+acts[domain.Class(v.class).WhoActs()], ", "), order: v.code + v.message}
+		return cell{Kind: "reason", Text: short(v.message), More: strings.Trim(short(v.code)+", "+acts[domain.Class(v.class).WhoActs()], ", "), order: v.code + v.message}
 	case bar:
 		return cell{Kind: "bar", Bar: v}
 	case int:

@@ -56,7 +56,7 @@ func (c *Console) Routes() []Route {
 		{"POST " + Path + "sign-in", http.HandlerFunc(c.begin), true},
 		{"POST " + Path + "sign-out", http.HandlerFunc(c.end), true},
 		{"GET " + Path + "static/{digest}/{name}", http.HandlerFunc(static), true},
-		{"GET " + Path + "events", http.HandlerFunc(c.events), false},
+		{"GET " + Path + "stream", http.HandlerFunc(c.events), false},
 		{"GET " + Path + "reports/{name}", http.HandlerFunc(c.report), false},
 		{"POST " + Path + "new", http.HandlerFunc(c.deposit), false},
 		{"POST " + uploadsPath, http.HandlerFunc(c.pieces), false},
@@ -65,7 +65,7 @@ func (c *Console) Routes() []Route {
 		{Path, c.page(nowhere), false},
 	}
 	for pattern, show := range map[string]func(*visit) (page, error){
-		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "jobs": c.jobs, "jobs/{id}": c.job, "failures": c.failures,
+		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "jobs": c.jobs, "jobs/{id}": c.job, "failures": c.failures, "events": c.history,
 		"files": c.files, "files/{id}": c.file, "queues": c.queues, "servers": c.servers, "bulk": c.bulks, "bulk/{id}": c.bulk,
 		"new": c.newDeposit, "deposits/{id}": c.uploaded, "reports": c.reports, "more": c.more,
 	} {

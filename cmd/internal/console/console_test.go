@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"mime/multipart"
@@ -18,8 +19,10 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -118,25 +121,28 @@ func some(name string) map[string]any {
 		"/v1/collections":                  map[string]any{"items": []any{map[string]any{"collection": name, "hold": hold}}},
 		"/v1/compute/entries/eid0000000001": map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "key": "job/jid0000000001/virus", "inputs": []string{name}, "worker": name, "reason": name, "who_acts": "operator", "requested_at": at,
 			"result": map[string]any{"exit_status": 3, "size": 5, "sha256": name, "last_lines": name + "\nand more", "value": map[string]any{"text": name}, "outputs": []any{map[string]any{"name": name, "size": 7, "sha256": name}}}},
-		"/v1/slots/s1":                          map[string]any{"id": "s1", "dataset": name, "group": name, "status": "ACTIVE", "opens_at": at, "closes_at": at, "status_since": at, "reason": name, "files": map[string]any{"all": 3, "ready": 1, "waiting": 2}, "transitions": []any{map[string]any{"to_status": "ACTIVE", "at": at, "actor": name, "reason_message": name}}},
-		"/v1/discoveries/d1":                    map[string]any{"name": "d1", "url": name, "dataset": "d1", "every_seconds": 60, "newer_than": at, "why": name, "last_poll": map[string]any{"outcome": "failed", "error": name, "begun_at": at}, "groups": map[string]any{"waiting": 1, "first": []any{map[string]any{"group": name, "waits": name}}}},
-		"/v1/datasets/d1":                       map[string]any{"name": "d1", "collection": name, "profile": name, "group_pattern": name, "why": name, "rules": map[string]any{}},
-		"/v1/queries/qid0000000001":             map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name, "file_name": name, "lines": 9}, "answer": map[string]any{"found": 7, "not_found": 2}, "mail": map[string]any{"state": "failed", "error": name}},
-		"/v1/users/ana":                         map[string]any{"id": "ana", "display_name": name, "mail": name, "has_password": true, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}},
-		"/v1/objects":                           list(map[string]any{"id": name, "title": name, "creator": name, "collection": name, "version": 2}),
-		"/v1/objects/ark:/1/x":                  map[string]any{"id": "ark:/1/x", "title": name, "creator": name, "local_ids": []string{name}, "versions": []any{map[string]any{"version": 2, "files": 3, "job_id": "jid0000000001", "submitter": name, "stored_at": at}}},
-		"/v1/objects/ark:/1/x/versions/2/files": map[string]any{"items": []any{map[string]any{"name": name, "kind": "producer", "size": 5, "mime_type": name, "sha256": name}}, "next": "bmV4dA"},
-		"/v1/compute/entries":                   list(map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "worker": name, "reason": name, "requested_at": at}),
-		"/v1/datasets":                          list(map[string]any{"name": name, "collection": name, "by": name, "why": name, "when": at}),
-		"/v1/discoveries":                       list(map[string]any{"name": name, "url": name, "paused": true, "every_seconds": 60, "why": name}),
-		"/v1/slots":                             list(map[string]any{"id": name, "status": "ACTIVE", "files": map[string]any{"all": 3, "ready": 3}, "reason": name}),
-		"/v1/queries":                           list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
-		"/v1/users":                             list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
-		"/v1/keys":                              list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
-		"/v1/audit":                             list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
-		"/v1/profiles":                          map[string]any{"items": []any{map[string]any{"id": "test", "name": "test", "collection": name}}},
-		"/v1/reports":                           map[string]any{"items": []any{map[string]any{"name": "failures", "about": "What failed", "plot": true}, map[string]any{"name": "batch", "needs_batch": true}}},
-		"/v1/uploads/u1":                        map[string]any{"id": "u1", "state": "refused", "file_name": name, "refused": map[string]any{"reason": name}},
+		"/v1/slots/s1":                            map[string]any{"id": "s1", "dataset": name, "group": name, "status": "ACTIVE", "opens_at": at, "closes_at": at, "status_since": at, "reason": name, "files": map[string]any{"all": 3, "ready": 1, "waiting": 2}, "transitions": []any{map[string]any{"to_status": "ACTIVE", "at": at, "actor": name, "reason_message": name}}},
+		"/v1/discoveries/d1":                      map[string]any{"name": "d1", "url": name, "dataset": "d1", "every_seconds": 60, "newer_than": at, "why": name, "last_poll": map[string]any{"outcome": "failed", "error": name, "begun_at": at}, "groups": map[string]any{"waiting": 1, "first": []any{map[string]any{"group": name, "waits": name}}}},
+		"/v1/datasets/d1":                         map[string]any{"name": "d1", "collection": name, "profile": name, "group_pattern": name, "why": name, "rules": map[string]any{}},
+		"/v1/queries/qid0000000001":               map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name, "file_name": name, "lines": 9}, "answer": map[string]any{"found": 7, "not_found": 2}, "mail": map[string]any{"state": "failed", "error": name}},
+		"/v1/users/ana":                           map[string]any{"id": "ana", "display_name": name, "mail": name, "has_password": true, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}},
+		"/v1/objects":                             list(map[string]any{"id": name, "title": name, "creator": name, "collection": name, "version": 2}),
+		"/v1/objects/ark:/1/x":                    map[string]any{"id": "ark:/1/x", "title": name, "creator": name, "local_ids": []string{name}, "versions": []any{map[string]any{"version": 2, "files": 3, "job_id": "jid0000000001", "submitter": name, "stored_at": at}}},
+		"/v1/objects/ark:/1/x/versions/2/files":   map[string]any{"items": []any{map[string]any{"name": name, "kind": "producer", "size": 5, "mime_type": name, "sha256": name}}, "next": "bmV4dA"},
+		"/v1/compute/entries":                     list(map[string]any{"id": "eid0000000001", "status": "FAILED", "dataset": name, "group": name, "worker": name, "reason": name, "requested_at": at}),
+		"/v1/datasets":                            list(map[string]any{"name": name, "collection": name, "by": name, "why": name, "when": at}),
+		"/v1/discoveries":                         list(map[string]any{"name": name, "url": name, "paused": true, "every_seconds": 60, "why": name}),
+		"/v1/slots":                               list(map[string]any{"id": name, "status": "ACTIVE", "files": map[string]any{"all": 3, "ready": 3}, "reason": name}),
+		"/v1/queries":                             list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
+		"/v1/users":                               list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
+		"/v1/keys":                                list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
+		"/v1/audit":                               list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
+		"/v1/profiles":                            map[string]any{"items": []any{map[string]any{"id": "test", "name": "test", "collection": name}}},
+		"/v1/reports/collections":                 map[string]any{"at": map[string]any{"seq": 7, "stored": at}, "tables": map[string]any{"collections": []any{map[string]any{"collection": name, "status": "failed", "jobs": 3}, map[string]any{"collection": name, "status": "pending", "jobs": 4, "oldest_since": at}}}},
+		"/v1/reports/failures":                    map[string]any{"tables": map[string]any{"reasons": []any{map[string]any{"kind": "job", "failed_in": "processing", "class": "content", "code": name, "failures": 3, "unresolved": 2, "last_message": name}}}},
+		"/v1/reports/submitters":                  map[string]any{"tables": map[string]any{"submitters": []any{map[string]any{"submitter": name, "batches": 2, "jobs_failed": 3, "jobs_in_progress": 4}}}},
+		"/v1/reports":                             map[string]any{"items": []any{map[string]any{"name": "failures", "about": "What failed", "plot": true}, map[string]any{"name": "batch", "needs_batch": true}}},
+		"/v1/uploads/u1":                          map[string]any{"id": "u1", "state": "refused", "file_name": name, "refused": map[string]any{"reason": name}},
 		"/v1/compute/entries/eid0000000001/retry": map[string]any{"id": "eid0000000001", "from": "FAILED", "status": "PENDING", "version": 4, "effects": []string{name}},
 		"/v1/jobs/jid0000000001/requeue":          map[string]any{"id": "jid0000000001", "from": "failed", "status": "pending", "version": 4, "effects": []string{name}},
 		"/v1/bulk-actions":                        map[string]any{"items": []any{map[string]any{"id": "b1", "by": name, "state": "running", "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}, "done": 3}}, "matched": 200, "first": []any{map[string]any{"id": "jid0000000001", "refusal": name}}},
@@ -150,7 +156,7 @@ func some(name string) map[string]any {
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
-		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
+		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
 		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
@@ -709,5 +715,84 @@ func TestPriority(t *testing.T) {
 	}
 	if w := visited(mux, http.MethodGet, Path+"jobs/all?verb=priority&state=pending&to=x", nil); w.Code != http.StatusBadRequest {
 		t.Errorf("a priority that is no number: %d", w.Code)
+	}
+}
+
+// TestOverviewOfAMoment: the overview as it was is counted from the history, and changes nothing.
+func TestOverviewOfAMoment(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	h := opened(t, a, access.Operator)
+	text := visited(h, http.MethodGet, Path+"?at=2026-11-28+10:00", nil).Body.String()
+	for _, want := range []string{"As it was at sequence 7", "4 in progress, 3 failed", "The parts are all 7 jobs", "live state, of which no history is kept", "Unresolved then", `<a href="?">Back to now`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if !slices.Contains(a.asked, "GET /v1/reports/collections?at=2026-11-28T10%3A00%3A00Z&format=json") || slices.ContainsFunc(a.asked, func(s string) bool { return strings.Contains(s, "/status") }) {
+		t.Errorf("asked %v", a.asked)
+	}
+	if strings.Contains(text, "data-follow") {
+		t.Error("what is past follows the events")
+	}
+	if text := visited(h, http.MethodGet, Path, nil).Body.String(); !strings.Contains(text, `id="at"`) {
+		t.Error("the overview has no way to a moment")
+	}
+}
+
+// stream returns events as the API streams them, and ends when the client has enough.
+func stream(w http.ResponseWriter, r *http.Request, n int) (sent int) {
+	for i := 1; i <= n && r.Context().Err() == nil; i++ {
+		e := event.Of(domain.Recorded{Event: domain.Event{Type: domain.EventJobHeld, Aggregate: domain.NewJobID(1).Aggregate(), Version: int64(i), Data: &domain.JobMoved{JobMove: domain.JobMove{From: domain.JobPending, To: domain.JobHeld}}}, Seq: uint64(i), Actor: "user/olga"})
+		text, _ := json.Marshal(e)
+		if _, err := fmt.Fprintf(w, "id: %d\ndata: %s\n\n", i, text); err != nil {
+			return i
+		}
+	}
+	return n
+}
+
+// TestEventsPage: the newest events come first and the page follows those that come; from a day on
+// they are in the order of the log, page by page, of which no more is read than is shown.
+func TestEventsPage(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	sent := 0
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/events" {
+			a.ServeHTTP(w, r)
+			return
+		}
+		a.asked = append(a.asked, r.URL.RequestURI())
+		sent = stream(w, r, 100_000)
+	})
+	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, All: true}}}
+	mux := http.NewServeMux()
+	c := &Console{API: api, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	for _, r := range c.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	text := visited(mux, http.MethodGet, Path+"events?kind=job&collection=test", nil).Body.String()
+	if got := a.asked[len(a.asked)-1]; got != "/v1/events?collection=test&kind=job&newest=1000&to="+endOfLog {
+		t.Errorf("asked %s", got)
+	}
+	if first, last := strings.Index(text, "<bdi>1000</bdi>"), strings.Index(text, "<bdi>901</bdi>"); first < 0 || last < first || strings.Contains(text, "<bdi>900</bdi>") {
+		t.Error("the newest hundred are not there, newest first")
+	}
+	for _, want := range []string{`data-follow="collection=test&amp;kind=job"`, `id="pause"`, `href="/console/jobs/jid0000000001"`, "user/olga", `<option value="job" selected>`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	text = visited(mux, http.MethodGet, Path+"events?since=2026-11-01", nil).Body.String()
+	if got := a.asked[len(a.asked)-1]; got != "/v1/events?after=0&since=2026-11-01T00%3A00%3A00Z&to="+endOfLog || sent > 200 {
+		t.Errorf("asked %s, %d events were read", got, sent)
+	}
+	if strings.Contains(text, "data-follow") || !strings.Contains(text, "/console/events?after=100&amp;since=2026-11-01") || strings.Index(text, "<bdi>1</bdi>") > strings.Index(text, "<bdi>100</bdi>") || strings.Contains(text, "<bdi>101</bdi>") {
+		t.Error(text)
+	}
+	text = visited(mux, http.MethodGet, Path+"events?job=jid0000000001", nil).Body.String()
+	if got := a.asked[len(a.asked)-1]; got != "/v1/events?after=0&job=jid0000000001&to="+endOfLog || !strings.Contains(text, `data-follow="job=jid0000000001"`) {
+		t.Errorf("asked %s", got)
 	}
 }

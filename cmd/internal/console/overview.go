@@ -22,7 +22,8 @@ type overviewPage struct {
 	Queues       table
 	Recent       table
 	Batches      []fact
-	Since        string // from which day on the batches are
+	Since        string    // from which day on the batches are
+	Moment       *app.AsOf // nil: it is now
 }
 
 // line is one thing that needs a person, or is late.
@@ -39,6 +40,9 @@ var shownAt = map[string]string{standing.CodePaused: "queues", standing.CodeHeld
 const recentDays = 7
 
 func (*Console) overview(v *visit) (page, error) {
+	if at := moment(v); at.Has("at") {
+		return overviewAt(v, at)
+	}
 	d := overviewPage{Installation: everywhere(v.self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
 	if d.Installation {
 		s, err := get[app.Status](v, "status.show", nil)

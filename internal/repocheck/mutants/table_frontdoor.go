@@ -434,6 +434,14 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console (*asReport).Write", Do: []Op{Drop("Set", "reportPolicy")},
 	Package: "cmd/internal/console", Test: "TestThings",
 }, {
+	Name: "the end of a page of events", Why: "a page of events from a year ago reads the log up to now into memory",
+	At: "cmd/internal/console (*bounded).Write", Do: []Op{Never(">=")},
+	Package: "cmd/internal/console", Test: "TestEventsPage",
+}, {
+	Name: "the overview of a moment", Why: "who looks at a moment of the past is shown what is now",
+	At: "cmd/internal/console (*Console).overview", Do: []Op{Never("Has")},
+	Package: "cmd/internal/console", Test: "TestOverviewOfAMoment",
+}, {
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
 	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
 	Package: "cmd/internal/console", Test: "TestDepositForm",

@@ -70,8 +70,10 @@
     }
   };
   // The tables show an event a moment after it came. A page that takes long is read less often.
-  let first = 0, last = 0;
+  let first = 0, last = 0, missed = false;
+  let paused = false;
   const soon = () => {
+    if (paused) { missed = true; return; }
     first ||= setTimeout(() => { first = 0; read(); }, Math.max(300, 4 * took));
     clearTimeout(last);
     last = setTimeout(read, 2000);
@@ -87,7 +89,7 @@
       const hidden = () => { if (document.hidden) stop.abort(); };
       document.addEventListener("visibilitychange", hidden);
       try {
-        const answer = await fetch("/console/events?" + chosen, {headers: at ? {"Last-Event-ID": at} : {}, signal: stop.signal});
+        const answer = await fetch("/console/stream?" + chosen, {headers: at ? {"Last-Event-ID": at} : {}, signal: stop.signal});
         if (answer.redirected) { location.reload(); return; }
         if (!answer.ok) continue;
         soon(); // what came before it began
@@ -107,6 +109,16 @@
       }
     }
   };
+  const pause = document.getElementById("pause");
+  if (pause && main.dataset.follow) {
+    pause.hidden = false;
+    pause.addEventListener("click", () => {
+      paused = !paused;
+      pause.textContent = paused ? "Go on" : "Pause";
+      if (paused) { clearTimeout(first); clearTimeout(last); first = 0; }
+      if (!paused && missed) { missed = false; soon(); }
+    });
+  }
   if (main.dataset.follow) follow(main.dataset.follow);
   setInterval(() => { if (!document.hidden && document.querySelector("[data-often]")) read(); }, 1000);
 

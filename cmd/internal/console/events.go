@@ -1,0 +1,131 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/accession-ingest/accession/domain"
+)
+
+// eventsPage shows events of the history: the newest, or from a moment on in the order of the log.
+type eventsPage struct {
+	list
+	Newest bool // it begins with the newest, which come while it is open
+}
+
+const (
+	shownEvents  = 100  // on a page
+	newestEvents = 1000 // of the log, of which those that are chosen are shown
+)
+
+// pagesOf are the pages of things by their kind.
+var pagesOf = map[domain.Kind]func(string) string{domain.KindBatch: toBatch, domain.KindJob: toJob, domain.KindFile: toFile, domain.KindEntry: toEntry, domain.KindQuery: toQuery, domain.KindSlot: toSlot}
+
+var eventColumns = columns[happened]{title: "Events", none: "No such event is here. Choose fewer conditions to see others.", list: slices.Concat([]column[happened]{
+	{"seq", "Sequence", func(h happened) any { return strconv.FormatUint(h.Seq, 10) }},
+}, lifeColumns.list[:2], []column[happened]{
+	{"subject", "Of", func(h happened) any {
+		of, err := domain.ParseAggregate(h.Subject)
+		if to := pagesOf[of.Kind]; err == nil && to != nil {
+			return link{h.Subject, to(of.ID)}
+		}
+		return h.Subject
+	}},
+}, lifeColumns.list[2:len(lifeColumns.list)-1])}
+
+// eventFields are what events are chosen by.
+func eventFields() []field {
+	return []field{{Name: "kind", Label: "Kind", Choices: []string{"batch", "job", "file", "query", "entry", "slot", "setting"}}, {Name: "collection", Label: "Collection"}, {Name: "type", Label: "Type, such as job.failed"},
+		{Name: "batch", Label: "Batch"}, {Name: "job", Label: "Job"}, {Name: "file", Label: "File (hash)"}, {Name: "profile", Label: "Profile"}, {Name: "submitter", Label: "Depositor"}, {Name: "actor", Label: "By"},
+		{Name: "code", Label: "Code of the reason"}, {Name: "since", Label: "From (UTC)", Kind: "date"}, {Name: "until", Label: "Before (UTC)", Kind: "date"}}
+}
+
+// history shows events of the log, and those that come.
+func (*Console) history(v *visit) (page, error) {
+	chosen, err := v.parameters()
+	if err != nil {
+		return page{}, err
+	}
+	chosen.Del("limit")
+	follow := url.Values{}
+	for name, values := range chosen {
+		if name != "after" && name != "since" && name != "until" {
+			follow[name] = values
+		}
+	}
+	d := eventsPage{Newest: !chosen.Has("after") && !chosen.Has("since") && !chosen.Has("until")}
+	d.Fields, d.Path = filter(v, eventFields()...), v.URL.Path
+	d.Chosen = slices.ContainsFunc(d.Fields, func(f field) bool { return f.Value != "" })
+	most := shownEvents + 1 // whether there are more
+	switch {
+	case d.Newest && (chosen.Has("batch") || chosen.Has("job") || chosen.Has("file")):
+		chosen.Set("after", "0")
+		most = newestEvents
+	case d.Newest:
+		chosen.Set("newest", strconv.Itoa(newestEvents))
+		most = newestEvents
+	case !chosen.Has("after"):
+		chosen.Set("after", "0")
+	}
+	chosen.Set("to", endOfLog)
+	all, err := readEvents(v, chosen, most)
+	if err != nil {
+		return page{}, err
+	}
+	if d.Newest {
+		slices.Reverse(all)
+		all = all[:min(len(all), shownEvents)]
+	}
+	if len(all) > shownEvents {
+		all = all[:shownEvents]
+		d.Table.Next = with(v.URL.Path, v.URL.Query(), "after", strconv.FormatUint(all[shownEvents-1].Seq, 10))
+	}
+	t := eventColumns.table(all)
+	t.Next = d.Table.Next
+	d.Table = t
+	p := page{Name: "events", Title: "Events", Where: "events", Data: d}
+	if d.Newest {
+		// All that the caller may see is followed by an empty choice.
+		p.Follow = cmp.Or(follow.Encode(), "newest=0")
+	}
+	return p, nil
+}
+
+// readEvents returns the first events that are chosen: no more than most of them are read.
+func readEvents(v *visit, chosen url.Values, most int) ([]happened, error) {
+	ctx, enough := context.WithCancel(v.Context())
+	defer enough()
+	r, err := v.request("event.follow", chosen)
+	if err != nil {
+		return nil, err
+	}
+	a := &bounded{answer: answer{header: http.Header{}}, most: most, enough: enough}
+	v.api.ServeHTTP(a, r.WithContext(ctx))
+	if a.status >= http.StatusMultipleChoices {
+		return nil, problemIn(&a.answer)
+	}
+	all, err := happenedIn(a.body.Bytes())
+	return all[:min(len(all), most)], err
+}
+
+// bounded is an answer that ends once it has enough events.
+type bounded struct {
+	answer
+	most, n int
+	enough  func()
+}
+
+// Write implements http.ResponseWriter.
+func (s *bounded) Write(p []byte) (int, error) {
+	if s.n >= s.most {
+		s.enough()
+		return 0, http.ErrHandlerTimeout
+	}
+	s.n += bytes.Count(p, []byte("\ndata: "))
+	return s.answer.Write(p)
+}

@@ -1,0 +1,124 @@
+package console
+
+import (
+	"encoding/json"
+	"net/url"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
+)
+
+// overviewThen is the overview of a moment, as far as the history has it: counts, and what had
+// failed. What waited for whom is live state, which no history keeps.
+type overviewThen struct {
+	At       *app.AsOf
+	Jobs     bar
+	All      int64
+	States   table
+	Failures table
+	People   table
+}
+
+// jobsThen are the jobs of a collection in a state.
+type jobsThen struct {
+	Collection string     `json:"collection"`
+	Status     string     `json:"status"`
+	Jobs       int64      `json:"jobs"`
+	Files      int64      `json:"files"`
+	Bytes      int64      `json:"bytes"`
+	Oldest     *time.Time `json:"oldest_since"`
+}
+
+var jobsThenColumns = columns[jobsThen]{title: "Jobs by collection and state", none: "There were no jobs.", list: []column[jobsThen]{
+	{"collection", "Collection", func(j jobsThen) any { return j.Collection }},
+	{"status", "State", func(j jobsThen) any { return state(j.Status) }},
+	{"jobs", "Jobs", func(j jobsThen) any { return j.Jobs }},
+	{"files", "Files", func(j jobsThen) any { return j.Files }},
+	{"bytes", "Size", func(j jobsThen) any { return size(j.Bytes) }},
+	{"oldest_since", "The first since", func(j jobsThen) any { return j.Oldest }},
+}}
+
+// failedThen are attempts that had failed for a reason.
+type failedThen struct {
+	Kind       string     `json:"kind"`
+	FailedIn   string     `json:"failed_in"`
+	Class      string     `json:"class"`
+	Code       string     `json:"code"`
+	Failures   int64      `json:"failures"`
+	Unresolved int64      `json:"unresolved"`
+	Last       *time.Time `json:"last_failed_at"`
+	Message    string     `json:"last_message"`
+}
+
+var failedThenColumns = columns[failedThen]{title: "Failed attempts by reason", none: "No attempt had failed.", list: []column[failedThen]{
+	{"reason", "Why", func(f failedThen) any { return reason{f.Class, f.Code, f.Message} }},
+	{"kind", "Of", func(f failedThen) any { return f.Kind }},
+	{"failed_in", "Failed in", func(f failedThen) any { return state(f.FailedIn) }},
+	{"failures", "Attempts", func(f failedThen) any { return f.Failures }},
+	{"unresolved", "Unresolved then", func(f failedThen) any { return f.Unresolved }},
+	{"last_failed_at", "Last", func(f failedThen) any { return f.Last }},
+}}
+
+// submittedThen is what one depositor had submitted.
+type submittedThen struct {
+	Submitter  string `json:"submitter"`
+	Batches    int64  `json:"batches"`
+	Completed  int64  `json:"batches_completed"`
+	Failed     int64  `json:"batches_failed"`
+	JobsDone   int64  `json:"jobs_completed"`
+	JobsFailed int64  `json:"jobs_failed"`
+	JobsHeld   int64  `json:"jobs_held"`
+	Deleted    int64  `json:"jobs_deleted"`
+	InProgress int64  `json:"jobs_in_progress"`
+}
+
+var submittedThenColumns = columns[submittedThen]{title: "Batches by depositor", none: "There were no batches.", list: []column[submittedThen]{
+	{"submitter", "Depositor", func(s submittedThen) any { return s.Submitter }},
+	{"batches", "Batches", func(s submittedThen) any { return s.Batches }},
+	{"batches_completed", "Completed", func(s submittedThen) any { return s.Completed }},
+	{"batches_failed", "Failed", func(s submittedThen) any { return s.Failed }},
+	{"jobs", "Sum of jobs", func(s submittedThen) any {
+		return sumOf("jobs", counted{"completed", s.JobsDone}, counted{"in_progress", s.InProgress}, counted{"held", s.JobsHeld}, counted{"failed", s.JobsFailed}, counted{"deleted", s.Deleted})
+	}},
+}}
+
+// reported returns the rows of a report of one table as of a moment.
+func reported[T any](v *visit, name, table string, at url.Values) (rows []T, as *app.AsOf, err error) {
+	r, err := get[struct {
+		At     *app.AsOf                  `json:"at"`
+		Tables map[string]json.RawMessage `json:"tables"`
+	}](v, "report.show", at, name)
+	if err == nil {
+		err = json.Unmarshal(r.Tables[table], &rows)
+	}
+	return rows, r.At, err
+}
+
+// overviewAt is the overview of the moment that an address names.
+func overviewAt(v *visit, at url.Values) (page, error) {
+	at.Set("format", "json")
+	jobs, as, err := reported[jobsThen](v, "collections", "collections", at)
+	if err != nil {
+		return page{}, err
+	}
+	d := overviewThen{At: as, States: jobsThenColumns.table(jobs)}
+	n := map[string]int64{}
+	for _, j := range jobs {
+		d.All += j.Jobs
+		switch s := domain.JobState(j.Status); s {
+		case domain.JobCompleted, domain.JobFailed, domain.JobHeld, domain.JobDeleted:
+			n[j.Status] += j.Jobs
+		default:
+			n["in_progress"] += j.Jobs
+		}
+	}
+	d.Jobs = sumOf("jobs", counted{"completed", n["completed"]}, counted{"in_progress", n["in_progress"]}, counted{"held", n["held"]}, counted{"failed", n["failed"]}, counted{"deleted", n["deleted"]})
+	failures, _, err := reported[failedThen](v, "failures", "reasons", at)
+	if err != nil {
+		return page{}, err
+	}
+	people, _, err := reported[submittedThen](v, "submitters", "submitters", at)
+	d.Failures, d.People = failedThenColumns.table(failures), submittedThenColumns.table(people)
+	return page{Name: "then", Title: "Overview", Where: "overview", Data: d}, err
+}
