@@ -245,29 +245,117 @@ func (c *consoled) byKeyboard(p *browser.Tab) {
 	if !browser.Eval[bool](p, `document.getElementById("main").contains(document.activeElement)`) {
 		c.t.Error("the way to the content does not lead there")
 	}
-	follow := func(selector string) {
-		c.t.Helper()
-		for range 200 {
-			if browser.Eval[bool](p, `document.activeElement.matches(`+fmt.Sprintf("%q", selector)+`)`) {
-				if !browser.Eval[bool](p, `getComputedStyle(document.activeElement).outlineStyle !== "none"`) {
-					c.t.Errorf("where the keyboard is, cannot be seen: %s", selector)
-				}
-				from := p.At()
-				p.Press("\r")
-				waitFor(c.t, "the page behind "+selector, func() bool { at := p.At(); return at != "" && at != from })
-				p.See("footer")
-				return
-			}
-			p.Press("\t")
-		}
-		c.t.Fatalf("no key leads to %s on %s", selector, p.At())
-	}
-	follow("#person a")
-	follow("tbody a[href*='" + string(c.failed) + "']")
-	follow("#state a[href*='failed']")
-	follow("tbody a[href*='" + c.failedJob + "']")
+	c.follow(p, "#person a")
+	c.follow(p, "tbody a[href*='"+string(c.failed)+"']")
+	c.follow(p, "#state a[href*='failed']")
+	c.follow(p, "tbody a[href*='"+c.failedJob+"']")
 	if got := p.At(); got != "/console/jobs/"+c.failedJob {
 		c.t.Errorf("the way led to %s", got)
+	}
+	c.pausesByKeyboard(p)
+	c.choosesByKeyboard(p)
+	c.looksBackByKeyboard()
+}
+
+// reach goes to an element with the key for that.
+func (c *consoled) reach(p *browser.Tab, selector string) {
+	c.t.Helper()
+	for range 400 {
+		if browser.Eval[bool](p, `document.activeElement.matches(`+fmt.Sprintf("%q", selector)+`)`) {
+			if !browser.Eval[bool](p, `getComputedStyle(document.activeElement).outlineStyle !== "none"`) {
+				c.t.Errorf("where the keyboard is, cannot be seen: %s", selector)
+			}
+			return
+		}
+		p.Press("\t")
+	}
+	c.t.Fatalf("no key leads to %s on %s", selector, p.At())
+}
+
+// follow goes to an element, presses Enter, and waits for the page behind it.
+func (c *consoled) follow(p *browser.Tab, selector string) {
+	c.t.Helper()
+	c.reach(p, selector)
+	c.leads(p, selector, "\r")
+}
+
+// leads presses keys that lead to another page, and waits for it.
+func (c *consoled) leads(p *browser.Tab, from, keys string) {
+	c.t.Helper()
+	at := p.At()
+	p.Press(keys)
+	waitFor(c.t, "the page behind "+from, func() bool { is := p.At(); return is != "" && is != at })
+	p.See("footer")
+}
+
+// reads waits for a text on a page.
+func (c *consoled) reads(p *browser.Tab, text string) {
+	c.t.Helper()
+	waitFor(c.t, text+" on the page", func() bool { return strings.Contains(p.Text(), text) })
+}
+
+// pausesByKeyboard pauses a queue and resumes it with the keyboard alone.
+func (c *consoled) pausesByKeyboard(p *browser.Tab) {
+	c.t.Helper()
+	for _, verb := range []string{"pause", "resume"} {
+		c.follow(p, "nav a[href='/console/queues']")
+		c.follow(p, "a[href$='queues/notify/do/"+verb+"']")
+		c.reach(p, "#reason")
+		p.Press("by keyboard\r")
+		c.reads(p, "Done.")
+		c.follow(p, "main p a")
+	}
+	if n := c.count(`select count(*) from accession.event where type in ('setting.queue_paused', 'setting.queue_resumed') and actor = 'user/olga' or type = 'setting.changed' and actor = 'user/olga'`); n < 2 {
+		c.t.Errorf("%d settings were changed by keyboard", n)
+	}
+}
+
+// choosesByKeyboard goes from the failures by reason to the preview of a requeue, does nothing, and
+// chooses and sorts a list, with the keyboard alone.
+func (c *consoled) choosesByKeyboard(p *browser.Tab) {
+	c.t.Helper()
+	c.follow(p, "nav a[href='/console/failures']")
+	c.follow(p, "tbody a[href*='verb=requeue']")
+	c.reads(p, "are chosen now")
+	c.follow(p, ".act .buttons a")
+	if at := p.At(); !strings.HasPrefix(at, "/console/jobs?") || !strings.Contains(at, "state=failed") {
+		c.t.Errorf("the way back from the preview led to %s", at)
+	}
+	c.follow(p, "nav a[href='/console/jobs']")
+	c.reach(p, "#f-batch")
+	p.Press(string(c.failed))
+	c.leads(p, "the filter", "\r")
+	c.follow(p, "thead a[href*='sort=title']")
+	if got := browser.Eval[string](p, `document.querySelector("th[aria-sort]").innerText`); !strings.HasPrefix(got, "Title") {
+		c.t.Errorf("it is sorted by %q", got)
+	}
+}
+
+// looksBackByKeyboard signs in, looks at a job as it was, at its times in UTC, and signs out, with
+// the keyboard alone.
+func (c *consoled) looksBackByKeyboard() {
+	c.t.Helper()
+	p := c.browser.Tab(c.t)
+	p.Open(c.url + "/console/jobs/" + c.failedJob)
+	c.reach(p, "#name")
+	p.Press("rita\t" + password)
+	c.leads(p, "the page to sign in", "\r")
+	c.reach(p, "#at")
+	p.Press(fmt.Sprint(c.count(`select max(seq) from accession.event where aggregate_id = $1`, c.failedJob)))
+	c.leads(p, "the moment", "\r")
+	c.reads(p, "As it was at sequence")
+	c.follow(p, ".moment a")
+	if browser.Eval[bool](p, `document.querySelector(".past") !== null`) {
+		c.t.Error("the way back to now leads to the past")
+	}
+	c.reach(p, "#utc")
+	p.Press("\r")
+	c.reads(p, "times are in UTC")
+	p.Open(c.url + "/console/")
+	c.follow(p, ".who button")
+	p.See("#password")
+	if wrong := p.Wrong(); len(wrong) > 0 {
+		c.t.Error(wrong)
 	}
 }
 
@@ -602,4 +690,63 @@ func TestConsoleOfDeadWorkers(t *testing.T) {
 	second := in.serve("--roles", "daemons,download")
 	waitFor(t, "another worker on the page", func() bool { is := holder(); return is != "" && is != was })
 	second.kill()
+}
+
+// TestConsoleOfDeadProcesses: 200 failed jobs are requeued from the page of their failures with one
+// reason; the processes that do it are killed in the middle, and the page, which is not loaded
+// again, shows how far it is and that it goes on to its end. Each job is requeued once.
+// Shows: P1 P9
+func TestConsoleOfDeadProcesses(t *testing.T) {
+	t.Parallel()
+	const jobs = 200
+	in := newInstallation(t, append(forProcesses, "stop_grace=100ms", "listen_http=127.0.0.1:0")...)
+	in.tell("queued")
+	c := &consoled{installation: in, browser: browser.Start(t)}
+	in.says(0, []string{"user", "add", "olga"})
+	in.says(0, []string{"user", "grant", "olga", "operator", "--all"})
+	in.withPassword("olga", password)
+	c.url = in.doorOf(in.serveInProcess(run.RoleHTTP, run.RoleRelay, run.RoleProjector)).url
+	first := in.serve("--roles", "daemons,transfer")
+	id := in.failed(webServer(t, rowsThatFail(jobs))+"/rows.checkm", jobs)
+	first.stop()
+	p := c.signedIn("olga")
+	p.Open(c.url + "/console/failures?batch=" + string(id))
+	p.Click("tbody a[href*='verb=requeue']")
+	c.reads(p, "200 jobs are chosen now")
+	p.Fill("#reason", "the server is back\r")
+	waitFor(t, "the page of the bulk action", func() bool { return strings.HasPrefix(p.At(), "/console/bulk/") })
+	browser.Eval[bool](p, "window.kept = true")
+	stands := func() (state string, done int) {
+		is := browser.Eval[[]string](p, `[document.querySelector(".big .state").innerText, document.querySelector("#state .parts dd").innerText]`)
+		_, _ = fmt.Sscan(is[1], &done)
+		return is[0], done
+	}
+	if state, done := stands(); state != "waiting" || done != 0 {
+		t.Errorf("before anything works it is %s, and %d are done", state, done)
+	}
+	was := 0
+	for _, point := range []string{"app/bulk/one/after:60", "app/bulk/one/after:70"} {
+		in.killedAt(point, "serve", "--roles", "daemons")
+		waitFor(t, "how far it is", func() bool {
+			state, done := stands()
+			return state == "running" && done > was
+		})
+		if _, was = stands(); was >= jobs {
+			t.Errorf("%d are done when the process was killed", was)
+		}
+	}
+	last := in.serve("--roles", "daemons")
+	waitFor(t, "the end on the page", func() bool { state, done := stands(); return state == "done" && done == jobs })
+	if !browser.Eval[bool](p, "window.kept === true") {
+		t.Error("the page was loaded again")
+	}
+	if wrong := p.Wrong(); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+	last.kill()
+	in.shown()
+	if events, of := in.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/olga'`),
+		in.count(`select count(distinct aggregate_id) from accession.event where type = 'job.requeued' and actor = 'user/olga'`); events != jobs || of != jobs {
+		t.Errorf("%d events of %d jobs", events, of)
+	}
 }
