@@ -20,6 +20,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -246,7 +247,7 @@ var mediaTypes = map[string]string{"console.css": "text/css; charset=utf-8", "co
 var digest = sync.OnceValue(func() string {
 	sum := sha256.New()
 	for _, name := range []string{"console.css", "console.js", "icon.svg"} {
-		text, err := files.ReadFile("static/" + name)
+		text, err := made(name)
 		if err != nil {
 			panic(err) // a fault of the build
 		}
@@ -255,10 +256,20 @@ var digest = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 })
 
+// made returns a file that pages are made of: the stylesheet begins with the design of all that
+// people read.
+func made(name string) ([]byte, error) {
+	text, err := files.ReadFile("static/" + name)
+	if name == "console.css" {
+		text = append([]byte(design.Design), text...)
+	}
+	return text, err
+}
+
 // static sends a file that pages are made of.
 func static(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
-	text, err := files.ReadFile("static/" + name)
+	text, err := made(name)
 	if err != nil || mediaTypes[name] == "" {
 		http.NotFound(w, r)
 		return

@@ -22,6 +22,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -233,6 +234,9 @@ func TestStatic(t *testing.T) {
 		w := visited(h, http.MethodGet, Path+"static/"+digest()+"/"+name, nil)
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != media || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %d %v", name, w.Code, w.Header())
+		}
+		if name == "console.css" && !strings.HasPrefix(w.Body.String(), design.Design) {
+			t.Error("the pages have another design than reports and mails")
 		}
 		if w := visited(h, http.MethodGet, Path+"static/other/"+name, nil); strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
 			t.Errorf("%s is kept although it is of another version", name)

@@ -4,6 +4,7 @@ package page
 
 import (
 	"bufio"
+	_ "embed" // the stylesheet
 	"html/template"
 	"io"
 	"iter"
@@ -35,6 +36,11 @@ type Cell struct {
 	Number bool // it stands at the right
 }
 
+// Design is the stylesheet of everything that people read: of these pages, and of the console.
+//
+//go:embed design.css
+var Design string
+
 // whole is complete: it fetches nothing, runs nothing, and prints with the head of a
 // table on every sheet.
 var whole = template.Must(template.New("page").Parse(`<!DOCTYPE html>
@@ -45,27 +51,12 @@ var whole = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{{.Title}}</title>
 <style>
-:root { color-scheme: light dark; background: #fff; color: #111; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; padding: 0 1.5rem; max-width: 90rem; }
-h1 { font-size: 1.5rem; line-height: 1.2; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1.5rem; }
-dt { font-weight: 600; }
-dd { margin: 0; overflow-wrap: anywhere; }
-.rows { overflow-x: auto; margin: 2rem 0; }
-table { border-collapse: collapse; width: 100%; }
-caption { text-align: left; font-size: 1.15rem; font-weight: 600; padding: .4rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .35rem .8rem .35rem 0; border-bottom: 1px solid #8886; overflow-wrap: break-word; max-width: 32rem; }
-thead th { border-bottom: 2px solid #888; white-space: nowrap; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-footer { color: #666; font-size: .85rem; }
-@media (prefers-color-scheme: dark) { :root { background: #121212; color: #eee; } footer { color: #aaa; } }
-@media print {
-  :root { background: #fff; color: #000; }
-  body { margin: 0; max-width: none; font-size: 9pt; }
-  .rows { overflow: visible; }
-  thead { display: table-header-group; }
-  tr { break-inside: avoid; }
-}
+` + Design + `body { margin: 0 auto; max-width: 90rem; padding: 1rem clamp(1rem, 3vw, 2.5rem) 3rem; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .2rem 1.5rem; }
+dt { color: var(--dim); }
+dd { margin: 0; }
+footer { color: var(--dim); font-size: .9rem; }
+@media print { body { padding: 0; max-width: none; } }
 </style>
 </head>
 <body>
