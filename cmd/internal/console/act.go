@@ -34,6 +34,7 @@ var actions = map[string]struct {
 	"queues":      {"queue", "", []string{"pause", "resume"}, nil},
 	"collections": {"collection", "", []string{"hold", "release"}, nil},
 	"compute":     {"compute", "compute.show", []string{"retry"}, nil},
+	"deposits":    {"drop", "upload.show", []string{"retry", "rm"}, nil},
 	"slots":       {"slot", "slot.show", []string{"open", "close"}, nil},
 	"directories": {"discover", "discover.show", []string{"run", "pause", "resume"}, nil},
 	"queries":     {"query", "query.show", []string{"fail", "send-report"}, nil},

@@ -127,6 +127,10 @@ func some(name string) map[string]any {
 		"/v1/datasets/d1":                         map[string]any{"name": "d1", "collection": name, "profile": name, "group_pattern": name, "why": name, "rules": map[string]any{}},
 		"/v1/queries/qid0000000001":               map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name, "file_name": name, "lines": 9}, "answer": map[string]any{"found": 7, "not_found": 2}, "mail": map[string]any{"state": "failed", "error": name}},
 		"/v1/users/ana":                           map[string]any{"id": "ana", "display_name": name, "mail": name, "has_password": true, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}},
+		"/v1/compute/workers":                     map[string]any{"items": []any{map[string]any{"name": name, "kind": "lease", "entry": "eid0000000001", "dataset": name, "since": at, "completed": 3}}},
+		"/v1/uploads":                             list(map[string]any{"id": name, "state": "refused", "file_name": name, "submitter": name, "size": 5, "received": at, "refused": map[string]any{"reason": name}}),
+		"/v1/poison":                              list(map[string]any{"seq": 4711, "id": name, "type": "job.failed", "error": name, "waits_for": 3, "first_seen": at}),
+		"/v1/uploads/u1/rm":                       map[string]any{"id": "u1", "from": "refused", "status": "removed", "effects": []string{name}},
 		"/v1/objects":                             list(map[string]any{"id": name, "title": name, "creator": name, "collection": name, "version": 2}),
 		"/v1/objects/ark:/1/x":                    map[string]any{"id": "ark:/1/x", "title": name, "creator": name, "local_ids": []string{name}, "versions": []any{map[string]any{"version": 2, "files": 3, "job_id": "jid0000000001", "submitter": name, "stored_at": at}}},
 		"/v1/objects/ark:/1/x/versions/2/files":   map[string]any{"items": []any{map[string]any{"name": name, "kind": "producer", "size": 5, "mime_type": name, "sha256": name}}, "next": "bmV4dA"},
@@ -157,7 +161,7 @@ func some(name string) map[string]any {
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
-		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
+		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "workers", Path + "deposits", Path + "deposits/u1/do/rm", Path + "poison", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
 		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
@@ -645,11 +649,12 @@ func TestThings(t *testing.T) {
 	a.answers["/v1/queries/qid0000000001/report"] = "the answers"
 	h := opened(t, a, access.Operator)
 	for path, wants := range map[string][]string{
-		"compute/eid0000000001":           {"a name\nand more", `/console/compute/eid0000000001/do/retry`, `/console/jobs/jid0000000001`, `/console/compute/eid0000000001/outputs/a%20name`, `/console/datasets/a%20name`},
-		"slots/s1":                        {"1 ready, 2 waiting", "/console/slots/s1/do/close", "/console/files?dataset=a+name&amp;group=a+name"},
-		"directories/d1":                  {"polled", "/console/directories/d1/do/pause", "/console/datasets/d1", "Groups that wait"},
-		"datasets/d1":                     {"/console/reports/reconciliation?dataset=d1", "Open directories", "/console/compute?dataset=d1"},
-		"queries/qid0000000001":           {"7 found, 2 not found", "/console/queries/qid0000000001/report?format=csv", "/do/send-report"},
+		"compute/eid0000000001": {"a name\nand more", `/console/compute/eid0000000001/do/retry`, `/console/jobs/jid0000000001`, `/console/compute/eid0000000001/outputs/a%20name`, `/console/datasets/a%20name`},
+		"slots/s1":              {"1 ready, 2 waiting", "/console/slots/s1/do/close", "/console/files?dataset=a+name&amp;group=a+name"},
+		"directories/d1":        {"polled", "/console/directories/d1/do/pause", "/console/datasets/d1", "Groups that wait"},
+		"datasets/d1":           {"/console/reports/reconciliation?dataset=d1", "Open directories", "/console/compute?dataset=d1"},
+		"queries/qid0000000001": {"7 found, 2 not found", "/console/queries/qid0000000001/report?format=csv", "/do/send-report"},
+		"workers":               {"/console/compute/eid0000000001"}, "deposits/u1": {"/console/deposits/u1/do/retry", "/console/deposits/u1/do/rm"}, "deposits": {"/console/deposits/a%20name"}, "poison": {"4711"},
 		"people/ana":                      {"API keys", "/console/audit?user=user%2Fana"},
 		"objects/ark:%2F1%2Fx":            {"/console/objects/ark:%2F1%2Fx/versions/2", "/console/jobs/jid0000000001"},
 		"objects/ark:%2F1%2Fx/versions/2": {"/console/objects/ark:%2F1%2Fx/versions/2/files/a%20name?kind=producer", "/console/objects/ark:%2F1%2Fx/versions/2?cursor=bmV4dA", "/versions/2/manifest"},

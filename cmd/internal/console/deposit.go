@@ -151,7 +151,8 @@ func toDeposit(id string) string { return Path + "deposits/" + url.PathEscape(id
 // uploadPage is what became of a file that was deposited.
 type uploadPage struct {
 	drops.Shown
-	Facts []fact
+	Actions []doable
+	Facts   []fact
 }
 
 func (*Console) uploaded(v *visit) (page, error) {
@@ -162,7 +163,7 @@ func (*Console) uploaded(v *visit) (page, error) {
 	if s.Batch != "" {
 		return page{To: toBatch(string(s.Batch)), Status: http.StatusSeeOther}, nil
 	}
-	d := uploadPage{Shown: s, Facts: facts("File", s.FileName, "Size", size(s.Size), "SHA-256", s.SHA256, "Profile", s.Profile, "Received", s.Received, "Deposit", s.ID)}
+	d := uploadPage{Shown: s, Facts: facts("File", s.FileName, "Size", size(s.Size), "SHA-256", s.SHA256, "Profile", s.Profile, "Received", s.Received, "Deposit", s.ID), Actions: actionsOn(v, "deposits", s.ID, everything, nil)}
 	return page{Name: "deposit", Title: short(s.FileName), Where: "new", Data: d}, nil
 }
 

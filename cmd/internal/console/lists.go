@@ -3,13 +3,16 @@ package console
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/directories"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -119,6 +122,46 @@ var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", 
 	{"reason", "Reason", func(e people.Entry) any { return e.Reason }},
 }}
 
+var depositColumns = columns[drops.Shown]{operation: "drop.ls", title: "Deposits that are no batches yet", none: "No file waits to become a batch.", list: []column[drops.Shown]{
+	{"id", "Deposit", func(d drops.Shown) any { return link{d.ID, toDeposit(d.ID)} }},
+	{"state", "State", func(d drops.Shown) any { return state(d.State) }},
+	{"file_name", "File", func(d drops.Shown) any { return d.FileName }},
+	{"submitter", "Depositor", func(d drops.Shown) any { return d.Submitter }},
+	{"profile", "Profile", func(d drops.Shown) any { return d.Profile }},
+	{"size", "Size", func(d drops.Shown) any { return size(d.Size) }},
+	{"received", "Received", func(d drops.Shown) any { return d.Received }},
+	{"refused", "Refused because", func(d drops.Shown) any {
+		if d.Refused == nil {
+			return nil
+		}
+		return d.Refused.Reason
+	}},
+}}
+
+var computeWorkerColumns = columns[entries.Worker]{operation: "compute.workers", title: "Workers of the compute queue", none: "No worker has work, and none has ended any in the last 24 hours.", whole: true, list: []column[entries.Worker]{
+	{"name", "Worker", func(w entries.Worker) any { return w.Name }},
+	{"kind", "Has it by", func(w entries.Worker) any { return w.Kind }},
+	{"entry", "Entry", func(w entries.Worker) any { return linkOrNone(string(w.Entry), toEntry) }},
+	{"dataset", "Dataset", func(w entries.Worker) any { return linkOrNone(w.Dataset, toDataset) }},
+	{"group", "Group", func(w entries.Worker) any { return w.Group }},
+	{"attempt", "Attempt", func(w entries.Worker) any { return w.Attempt }},
+	{"since", "Since", func(w entries.Worker) any { return w.Since }},
+	{"deadline", "Lease ends", func(w entries.Worker) any { return w.Deadline }},
+	{"completed", "Completed in 24 h", func(w entries.Worker) any { return w.Completed }},
+	{"failed", "Failed in 24 h", func(w entries.Worker) any { return w.Failed }},
+}}
+
+var poisonColumns = columns[tables.PoisonEvent]{operation: "poison.ls", title: "Events that cannot be applied", none: "The tables have every event.", list: []column[tables.PoisonEvent]{
+	{"seq", "Sequence", func(p tables.PoisonEvent) any { return strconv.FormatInt(p.Seq, 10) }},
+	{"type", "Type", func(p tables.PoisonEvent) any { return p.Type }},
+	{"id", "Event", func(p tables.PoisonEvent) any { return p.ID }},
+	{"batch_id", "Batch", func(p tables.PoisonEvent) any { return linkOrNone(p.BatchID, toBatch) }},
+	{"waits_for", "Waits behind", func(p tables.PoisonEvent) any { return p.WaitsFor }},
+	{"attempts", "Attempts", func(p tables.PoisonEvent) any { return p.Attempts }},
+	{"first_seen", "Held since", func(p tables.PoisonEvent) any { return p.FirstSeen }},
+	{"error", "Why", func(p tables.PoisonEvent) any { return p.Error }},
+}}
+
 // further are the lists that are not about deposits.
 type further struct {
 	name, title, about string
@@ -152,6 +195,9 @@ func (c *Console) further() []further {
 		listOf(c, "slots", "When files of them are processed", slotColumns, everyone, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "ACTIVE", "DONE", "MISSED"}}}, inCollection...), age...)...),
 		listOf(c, "compute", "Work of the compute queue, and who has it", entryColumns, everywhere, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "STAGING", "SUCCESSFUL", "FAILED", "PURGED"}}, {Name: "submitter", Label: "Requested by"}, {Name: "code", Label: "Code of the reason"}}, inCollection...), age...)...),
 		listOf(c, "objects", "What is stored: each object with its versions and their files", objectColumns, everyone, append([]field{{Name: "identifier", Label: "Identifier"}, {Name: "local_id", Label: "Local id"}, {Name: "title", Label: "Words of the title"}, {Name: "creator", Label: "Words of the creator"}, {Name: "file", Label: "Name of a file"}, {Name: "collection", Label: "Collection"}, {Name: "submitter", Label: "Depositor"}, {Name: "batch", Label: "Batch"}}, age...)...),
+		listOf(c, "workers", "Who has work of the compute queue, and what workers ended in the last 24 hours", computeWorkerColumns, everywhere),
+		listOf(c, "deposits", "Files that were sent and wait to become batches, and those of which none can be made", depositColumns, everyone, append([]field{{Name: "state", Label: "State", Choices: []string{drops.Waiting, drops.Refused}}, {Name: "submitter", Label: "Depositor"}}, slices.Concat(inCollection, age)...)...),
+		listOf(c, "poison", "What the tables lack, and why", poisonColumns, everywhere, append([]field{{Name: "batch", Label: "Batch"}}, age...)...),
 		listOf(c, "queries", "Lists of identifiers that were asked about", queryColumns, everyone, append([]field{{Name: "submitter", Label: "Asked by"}, {Name: "state", Label: "State", Choices: []string{"received", "parked", "grabbed", "answered", "failed"}}}, age...)...),
 		listOf(c, "people", "Users and their rights", peopleColumns, administers),
 		listOf(c, "keys", "Keys of programs", keyColumns, administers, field{Name: "user", Label: "User"}),
