@@ -39,8 +39,8 @@ type thing struct {
 const everything = "*"
 
 // page returns the page of the thing.
-func (t thing) page(title, where, follow string) (page, error) {
-	return page{Name: "thing", Title: short(title), Where: where, Follow: follow, Data: t}, nil
+func (t thing) page(title, follow string) (page, error) {
+	return page{Name: "thing", Title: short(title), Where: "more", Follow: follow, Data: t}, nil
 }
 
 func since(t domain.Time) *time.Time {
@@ -91,7 +91,7 @@ func (*Console) entry(v *visit) (page, error) {
 			{"size", "Size", func(o entry.Output) any { return size(o.Size) }}, {"sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 }}}}
 		t.Tables = append(t.Tables, outputs.table(r.Outputs))
 	}
-	return t.page("Work "+id, "more", "")
+	return t.page("Work "+id, "")
 }
 
 var slotLife = columns[slots.Transition]{title: "Life", none: "It has no states.", list: []column[slots.Transition]{
@@ -120,7 +120,7 @@ func (*Console) slot(v *visit) (page, error) {
 	t.Facts = facts("Slot", string(s.ID), "Dataset", link{s.Dataset, toDataset(s.Dataset)}, "Group", s.Group, "Opens", s.Opens, "Closes", s.Closes, "Files", s.Files.All, "Arrived", s.Files.Arrived,
 		"Size of those", size(s.Files.Bytes), "Made by", s.MadeBy)
 	t.Links = []doable{{"Its files", with(Path+"files", url.Values{"dataset": {s.Dataset}}, "group", s.Group)}}
-	return t.page("Slot "+s.Group+" of "+s.Dataset, "more", "kind=slot")
+	return t.page("Slot "+s.Group+" of "+s.Dataset, "kind=slot")
 }
 
 // groupWait is a group of a dataset that is not complete yet.
@@ -157,7 +157,7 @@ func (*Console) directory(v *visit) (page, error) {
 		t.Tables = []table{groupWaits.table(waits)}
 	}
 	t.Links = []doable{{"Its files", Path + "files?dataset=" + url.QueryEscape(d.Dataset)}}
-	return t.page(d.Name, "more", "kind=setting")
+	return t.page(d.Name, "kind=setting")
 }
 
 func (*Console) dataset(v *visit) (page, error) {
@@ -186,7 +186,7 @@ func (*Console) dataset(v *visit) (page, error) {
 	if everywhere(v.self) {
 		t.Links = append(t.Links, doable{"Its work in the compute queue", Path + "compute?dataset=" + name})
 	}
-	return t.page(d.Name, "more", "kind=slot,setting")
+	return t.page(d.Name, "kind=slot,setting")
 }
 
 func (*Console) query(v *visit) (page, error) {
@@ -206,7 +206,7 @@ func (*Console) query(v *visit) (page, error) {
 	if m := q.Mail; m != nil {
 		t.Facts = append(t.Facts, facts("Mail", state(string(m.State)), "Recipients", m.Recipients, "Attempts", m.Attempts, "Delivered", m.DeliveredAt, "Error", m.Error)...)
 	}
-	return t.page("Query "+id, "more", "kind=query")
+	return t.page("Query "+id, "kind=query")
 }
 
 func (*Console) person(v *visit) (page, error) {
@@ -228,7 +228,7 @@ func (*Console) person(v *visit) (page, error) {
 	}
 	t.Facts = facts("User", u.ID, "Name", u.DisplayName, "Mail", u.Mail, "Has a password", password, "Added", u.CreatedAt, "Disabled", u.DisabledAt)
 	t.Links = []doable{{"What this user did, and was refused", Path + "audit?user=" + url.QueryEscape("user/"+u.ID)}, {"What this user has deposited", Path + "batches?submitter=" + url.QueryEscape(u.ID)}}
-	return t.page(cmp.Or(u.DisplayName, u.ID), "more", "")
+	return t.page(cmp.Or(u.DisplayName, u.ID), "")
 }
 
 var rightColumns = columns[people.Right]{title: "Rights", none: "The user may do nothing: `accession user grant` gives a right.", list: []column[people.Right]{
@@ -266,7 +266,7 @@ func (*Console) object(v *visit) (page, error) {
 	}}
 	t := thing{Tables: []table{versions.table(o.Versions)}}
 	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
-	return t.page(cmp.Or(o.Title, o.ID), "more", "")
+	return t.page(cmp.Or(o.Title, o.ID), "")
 }
 
 func (*Console) version(v *visit) (page, error) {
@@ -291,7 +291,7 @@ func (*Console) version(v *visit) (page, error) {
 	if p.Next != "" {
 		t.Next = with(v.URL.EscapedPath(), nil, "cursor", string(p.Next))
 	}
-	return t.page("Version "+n+" of "+id, "more", "")
+	return t.page("Version "+n+" of "+id, "")
 }
 
 // passed returns what sends the answer of an operation that is a file, with what the path names. A
