@@ -3,6 +3,7 @@ package console
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -65,13 +66,33 @@ func (v *visit) request(name string, query url.Values, names ...string) (*http.R
 	return r, nil
 }
 
+// errCutOff is the error of an answer that has begun and not come to its end.
+var errCutOff = errors.New("the answer was cut off")
+
+// answered has the API answer a request: the page lives on where its answer is cut off.
+func answered(api http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		switch fault := recover(); fault {
+		case nil:
+		case http.ErrAbortHandler:
+			err = errCutOff
+		default:
+			panic(fault)
+		}
+	}()
+	api.ServeHTTP(w, r)
+	return nil
+}
+
 // ask sends a request and decodes its answer. The error is the problem that the API describes.
 func ask[O any](api http.Handler, r *http.Request) (O, error) { return askAs[O](api, r, nil) }
 
 // askAs is ask with a body that comes from the connection of w.
 func askAs[O any](api http.Handler, r *http.Request, w http.ResponseWriter) (out O, err error) {
 	a := &answer{header: http.Header{}, of: w}
-	api.ServeHTTP(a, r)
+	if err := answered(api, a, r); err != nil {
+		return out, err
+	}
 	if a.status >= http.StatusMultipleChoices {
 		return out, problemIn(a)
 	}

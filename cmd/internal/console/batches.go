@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -113,10 +114,12 @@ func (*Console) batch(v *visit) (page, error) {
 		d.ReportsMade = reportColumns.table(r.ReportsMade)
 	}
 	life, err := eventsOf(v, url.Values{"batch": {id}, "kind": {"batch"}}, b.At)
-	if err != nil {
+	if err != nil && !errors.Is(err, errCutOff) {
 		return page{}, err
 	}
-	d.Life, d.Mails = lifeColumns.table(life), mailColumns.table(b.Messages)
+	if d.Life, d.Mails = lifeColumns.table(life), mailColumns.table(b.Messages); err != nil {
+		d.Life.Title, d.Life.None = "Life, as far as the log could be read", "The log could not be read."
+	}
 	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", size(b.BytesListed),
 		"Downloaded", size(b.BytesDownloaded), "Submitted", b.SubmittedAt, "Begun", b.StartedAt, "Reported", b.ReportedAt, "Until the report", b.SecondsToReport)
 	collection := "" // of a batch without jobs the operation knows
@@ -217,15 +220,19 @@ func eventsOf(v *visit, chosen url.Values, at *app.AsOf) (all []happened, err er
 		return nil, err
 	}
 	a := &answer{header: http.Header{}}
-	v.api.ServeHTTP(a, r)
+	cut := answered(v.api, a, r)
 	if a.status >= http.StatusMultipleChoices {
 		return nil, problemIn(a)
 	}
-	return happenedIn(a.body.Bytes())
+	if all, err = happenedIn(a.body.Bytes()); err == nil {
+		err = cut
+	}
+	return all, err
 }
 
 // happenedIn returns the events of a stream.
 func happenedIn(stream []byte) (all []happened, err error) {
+	stream = stream[:bytes.LastIndex(stream, []byte("\n\n"))+1] // the last may be cut off
 	lines := bufio.NewScanner(bytes.NewReader(stream))
 	lines.Buffer(nil, maxLine)
 	for lines.Scan() {

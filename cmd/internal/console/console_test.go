@@ -749,16 +749,16 @@ func TestOverviewOfAMoment(t *testing.T) {
 	}
 }
 
-// stream returns events as the API streams them, and ends when the client has enough.
-func stream(w http.ResponseWriter, r *http.Request, n int) (sent int) {
+// stream sends events as the API does, which cuts off the connection of a client that takes no more.
+func stream(w http.ResponseWriter, r *http.Request, n int, sent *int) {
 	for i := 1; i <= n && r.Context().Err() == nil; i++ {
+		*sent = i
 		e := event.Of(domain.Recorded{Event: domain.Event{Type: domain.EventJobHeld, Aggregate: domain.NewJobID(1).Aggregate(), Version: int64(i), Data: &domain.JobMoved{JobMove: domain.JobMove{From: domain.JobPending, To: domain.JobHeld}}}, Seq: uint64(i), Actor: "user/olga"})
 		text, _ := json.Marshal(e)
 		if _, err := fmt.Fprintf(w, "id: %d\ndata: %s\n\n", i, text); err != nil {
-			return i
+			panic(http.ErrAbortHandler)
 		}
 	}
-	return n
 }
 
 // TestEventsPage: the newest events come first and the page follows those that come; from a day on
@@ -773,7 +773,7 @@ func TestEventsPage(t *testing.T) {
 			return
 		}
 		a.asked = append(a.asked, r.URL.RequestURI())
-		sent = stream(w, r, 100_000)
+		stream(w, r, 100_000, &sent)
 	})
 	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, All: true}}}
 	mux := http.NewServeMux()
@@ -803,5 +803,29 @@ func TestEventsPage(t *testing.T) {
 	text = visited(mux, http.MethodGet, Path+"events?job=jid0000000001", nil).Body.String()
 	if got := a.asked[len(a.asked)-1]; got != "/v1/events?after=0&job=jid0000000001&to="+endOfLog || !strings.Contains(text, `data-follow="job=jid0000000001"`) {
 		t.Errorf("asked %s", got)
+	}
+}
+
+// TestLifeThatIsCutOff: a page is whole although the stream of events that it shows is cut off.
+func TestLifeThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/events" {
+			panic(http.ErrAbortHandler)
+		}
+		a.ServeHTTP(w, r)
+	})
+	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, All: true}}}
+	mux := http.NewServeMux()
+	c := &Console{API: api, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	for _, r := range c.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	if w := visited(mux, http.MethodGet, Path+"batches/bid0000000001", nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "The log could not be read") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if w := visited(mux, http.MethodGet, Path+"events", nil); w.Code != http.StatusInternalServerError {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }

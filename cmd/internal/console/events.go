@@ -105,11 +105,14 @@ func readEvents(v *visit, chosen url.Values, most int) ([]happened, error) {
 		return nil, err
 	}
 	a := &bounded{answer: answer{header: http.Header{}}, most: most, enough: enough}
-	v.api.ServeHTTP(a, r.WithContext(ctx))
+	cut := answered(v.api, a, r.WithContext(ctx))
 	if a.status >= http.StatusMultipleChoices {
 		return nil, problemIn(&a.answer)
 	}
 	all, err := happenedIn(a.body.Bytes())
+	if err == nil && len(all) < most {
+		err = cut // else there are enough
+	}
 	return all[:min(len(all), most)], err
 }
 

@@ -442,6 +442,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console (*Console).overview", Do: []Op{Never("Has")},
 	Package: "cmd/internal/console", Test: "TestOverviewOfAMoment",
 }, {
+	Name: "a page whose events are cut off", Why: "a page that lacks events looks as if there were no others",
+	At: "cmd/internal/console answered", Do: []Op{Drop("errCutOff")},
+	Package: "cmd/internal/console", Test: "TestLifeThatIsCutOff",
+}, {
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
 	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
 	Package: "cmd/internal/console", Test: "TestDepositForm",
