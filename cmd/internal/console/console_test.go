@@ -635,7 +635,7 @@ func TestFailuresByReason(t *testing.T) {
 		t.Error("a reader is shown an action")
 	}
 	lines := strings.Split(visited(h, http.MethodGet, Path+"failures.csv", nil).Body.String(), "\n")
-	if lines[0] != "code,host,collection,profile,jobs,first_failed_at,last_failed_at,example" || !strings.HasPrefix(lines[1], "timeout: a name,a name,a name,a name,20,") {
+	if lines[0] != "jobs,code,host,collection,profile,first_failed_at,last_failed_at,example" || !strings.HasPrefix(lines[1], "20,timeout: a name,a name,a name,a name,") {
 		t.Errorf("%q", lines)
 	}
 }

@@ -19,24 +19,24 @@ type failed struct {
 }
 
 var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jobs by reason", none: "No job has failed, as far as these conditions choose.", whole: true, list: []column[failed]{
-	{"code", "Reason", func(f failed) any { return reason{f.Class, f.Code, f.Message} }},
-	{"host", "Server of the payload", func(f failed) any { return f.Host }},
-	{"collection", "Collection", func(f failed) any { return f.Collection }},
-	{"profile", "Profile", func(f failed) any { return f.Profile }},
 	{"jobs", "Jobs", func(f failed) any { return linked{f.Jobs, f.to} }},
-	{"first_failed_at", "First", func(f failed) any { return f.First }},
-	{"last_failed_at", "Last", func(f failed) any { return f.Last }},
-	{"example", "Example", func(f failed) any { return linkOrNone(f.Example, toJob) }},
 	{"requeue", "Action", func(f failed) any {
 		if f.requeue == "" {
 			return nil
 		}
 		return link{"Requeue", f.requeue}
 	}},
+	{"code", "Reason", func(f failed) any { return reason{f.Class, f.Code, f.Message} }},
+	{"host", "Server of the payload", func(f failed) any { return f.Host }},
+	{"collection", "Collection", func(f failed) any { return f.Collection }},
+	{"profile", "Profile", func(f failed) any { return f.Profile }},
+	{"first_failed_at", "First", func(f failed) any { return f.First }},
+	{"last_failed_at", "Last", func(f failed) any { return f.Last }},
+	{"example", "Example", func(f failed) any { return linkOrNone(f.Example, toJob) }},
 }}
 
 // failuresCSV is the list as a file has it: without the ways to do something.
-var failuresCSV = columns[failed]{operation: failureGroups.operation, list: failureGroups.list[:len(failureGroups.list)-1]}
+var failuresCSV = columns[failed]{operation: failureGroups.operation, list: slices.DeleteFunc(slices.Clone(failureGroups.list), func(c column[failed]) bool { return c.name == "requeue" })}
 
 // failuresOf returns the groups of failed jobs that are chosen, and how many groups there are.
 func failuresOf(v *visit, chosen url.Values) (all []failed, total int64, err error) {
