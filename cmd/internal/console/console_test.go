@@ -625,7 +625,7 @@ func TestFailuresByReason(t *testing.T) {
 		t.Error("it is not sorted by the number of jobs")
 	}
 	text = visited(h, http.MethodGet, Path, nil).Body.String()
-	for _, want := range []string{"20 × timeout at a name: a name (for operators)", "3 × timeout at no server", "5 more reasons"} {
+	for _, want := range []string{"20 × timeout at a name: a name (for operators)", "3 × timeout: a name", "5 more reasons"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview has no %q", want)
 		}

@@ -98,7 +98,11 @@ const shownFailures = 5
 func (d *overviewPage) fails(v *visit) error {
 	all, total, err := failuresOf(v, url.Values{"limit": {fmt.Sprint(shownFailures)}})
 	for _, f := range all {
-		text := fmt.Sprintf("%s × %s at %s: %s", count(f.Jobs), cmp.Or(f.Code, "no reason"), cmp.Or(shown(f.Host), "no server"), short(f.Message))
+		text := count(f.Jobs) + " × " + cmp.Or(f.Code, "no reason")
+		if f.Host != "" {
+			text += " at " + shown(f.Host)
+		}
+		text += ": " + short(f.Message)
 		if who := acts[f.WhoActs]; who != "" {
 			text += " (" + who + ")"
 		}
