@@ -15,7 +15,7 @@ type Layer struct {
 var (
 	domain    = []string{"domain/..."}
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack"}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack", "cmd/internal/replica"}
 	codec     = []string{"eventstore/codec"}
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
@@ -97,6 +97,10 @@ var Layers = []Layer{
 		// What the daemons need of the world: none knows another or its users.
 		Packages: []string{"cmd/internal/drop"},
 		May:      join(domain, []string{"cmd/internal/store"}),
+	}, {
+		// Copies stored versions to other stores, as profiles say.
+		Packages: []string{"cmd/internal/replica"},
+		May:      join(domain, []string{"cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/store/..."}),
 	}, {
 		Packages: effects,
 		May:      domain,

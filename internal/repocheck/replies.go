@@ -34,6 +34,7 @@ var Replies = []Reply{
 	{"*/*/*/after", "", answered},
 	{"store/*/*/*", "", onDisk},
 	{"drop/*/*/*", "", onDisk},
+	{"replica/*/*/*", "", onDisk},
 	{"notify/callback/send/before", Receiver, ""},
 	{"notify/*/*/*", "", onDisk},
 	{"mint/service/ask/before", "", ofMinter},

@@ -91,7 +91,9 @@ update record.audit set position = @position, objects = @objects, files = @files
 update record.audit set ended_at = clock_timestamp(), last_at = clock_timestamp() where name = 'objects';
 
 -- name: Audit :one
-select a.*, (select count(*) from record.corrupt_file c where c.state <> 'sound') as corrupt from record.audit a where a.name = 'objects';
+select a.*, (select count(*) from record.corrupt_file c where c.state <> 'sound') as corrupt,
+    (select count(*) from record.replica r where r.state = 'pending') as replicas
+from record.audit a where a.name = 'objects';
 
 -- name: NoteCorrupt :exec
 -- What is corrupt for longer keeps its time.

@@ -108,6 +108,8 @@ var scenes = []pointScene{
 	{"compute/file/...", processes},
 	{"compute/entry/strand/...", makesSteps},
 	{"ownstep/...", makesSteps},
+	{"replica/...", replicates},
+	{"record/replica/...", replicates},
 	{"record/audit/...", audits},
 	{"record/corrupt/...", audits},
 }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -23,7 +27,8 @@ import (
 // and once its job is completed its history says that it is given up (F16 and F15). If a
 // sound copy is put back, its history says that too (O2, F11 and F12). Rows that the inventory
 // lacks are made again, and what describes an object of OCFL (see [store.Store.SettleOCFL]).
-// The auditor changes neither what deposits have stored nor rows that are there.
+// A file that a replica has is copied back from it, and what a replica lacks is copied to it.
+// The auditor changes nothing else that deposits have stored, and no rows that are there.
 type Auditor struct {
 	Config
 	Files *files.Handler
@@ -31,6 +36,7 @@ type Auditor struct {
 	// server was put back to an older copy: then nothing is made again.
 	Restore  func(ctx context.Context, missing []consistency.Finding) error
 	Interval time.Duration // from the end of a pass to the begin of the next, 0 = no passes
+	Pending  *replica.Pending
 	Log      *slog.Logger
 }
 
@@ -43,8 +49,16 @@ const look = time.Minute
 // auditAPage is after how many versions the auditor saves its position.
 const auditAPage = 16
 
-// Run audits until ctx ends.
+// Run audits, and copies to replicas what is pending, until ctx ends.
 func (a *Auditor) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return a.Pending.Run(ctx) })
+	g.Go(func() error { return a.passes(ctx) })
+	return g.Wait()
+}
+
+// passes audits until ctx ends.
+func (a *Auditor) passes(ctx context.Context) error {
 	for {
 		if a.Interval > 0 {
 			if _, err := a.Once(ctx); err != nil && ctx.Err() == nil {
@@ -90,7 +104,7 @@ func (a *Auditor) pass(ctx context.Context, pass *record.AuditPass) error {
 	c := newChecker(cfg)
 	c.size = auditAPage
 	var corrupt corruptFiles
-	c.corrupt = corrupt.add
+	c.corrupt, c.pending = corrupt.add, a.pending
 	before, seen := *pass, 0
 	c.paged = func(ctx context.Context, page []*version) error {
 		if err := a.settle(ctx, page, corrupt.take()); err != nil {
@@ -138,19 +152,25 @@ func (a *Auditor) history(ctx context.Context) (*History, error) {
 	return h, nil
 }
 
+// corruptFile is a file that is corrupt.
+type corruptFile struct {
+	record.Corrupt
+	mend func(context.Context) error // copies it back from a replica, nil = none has it
+}
+
 // corruptFiles collects what is corrupt.
 type corruptFiles struct {
 	mu  sync.Mutex
-	all []record.Corrupt
+	all []corruptFile
 }
 
-func (l *corruptFiles) add(c record.Corrupt) {
+func (l *corruptFiles) add(c corruptFile) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, c)
 }
 
-func (l *corruptFiles) take() []record.Corrupt {
+func (l *corruptFiles) take() []corruptFile {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := l.all
@@ -160,14 +180,14 @@ func (l *corruptFiles) take() []record.Corrupt {
 
 // settle keeps what is corrupt of a page of versions, and what is sound again. The note is
 // written before the history, so that an auditor that dies in between repeats the rest.
-func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []record.Corrupt) error {
+func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []corruptFile) error {
 	is := map[string]bool{}
 	for _, c := range corrupt {
 		is[c.Key] = true
-		if err := a.Records.NoteCorrupt(ctx, c); err != nil {
+		if err := a.Records.NoteCorrupt(ctx, c.Corrupt); err != nil {
 			return err
 		}
-		if err := a.giveUp(ctx, c); err != nil {
+		if err := a.mend(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -183,6 +203,28 @@ func (a *Auditor) settle(ctx context.Context, page []*version, corrupt []record.
 		}
 	}
 	return err
+}
+
+// pending keeps that a replica is to be made, or made again because of what was found. It is
+// made beside the pass, see [replica.Pending].
+func (a *Auditor) pending(ctx context.Context, v record.Replicated, location, found string) error {
+	if found == "" {
+		return a.Records.RequireReplicas(ctx, v, []string{location})
+	}
+	return a.Records.RepeatReplica(ctx, v, location, found)
+}
+
+// mend copies a corrupt file back from a replica; without one it is given up.
+func (a *Auditor) mend(ctx context.Context, c corruptFile) error {
+	if c.mend == nil {
+		return a.giveUp(ctx, c.Corrupt)
+	}
+	if err := c.mend(ctx); err != nil {
+		a.Log.Error("a replica has no sound copy either", "key", c.Key, "error", err)
+		return cmp.Or(ctx.Err(), a.giveUp(ctx, c.Corrupt))
+	}
+	a.Log.Warn("a corrupt file was copied back from a replica", "code", c.Code, "key", c.Key, "object", c.Object, "version", c.Version, "job", c.Job, "found", c.Found)
+	return a.takeBack(ctx, c.Corrupt)
 }
 
 // made are the findings whose cause the auditor mends: the inventory lacks something, or what

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/cmd/internal/store/ocfl"
 	"github.com/accession-ingest/accession/domain"
@@ -28,6 +29,8 @@ type Stores interface {
 	ProfileStore(ctx context.Context, profile string) (*store.Store, error)
 	// AllStores returns every store that a profile names, and that of the installation.
 	AllStores(ctx context.Context) ([]*store.Store, error)
+	// At returns the store at a location that a profile names as a replica.
+	At(ctx context.Context, location string) (*store.Store, error)
 }
 
 // Profiles has the profiles by name.
@@ -41,6 +44,7 @@ type Config struct {
 	Records  *record.Records
 	Stores   Stores
 	Profiles Profiles
+	Replicas replica.Keeper
 	// Range limits the check to some objects.
 	Range Range
 	// Deep reads every byte of every stored file, at most Rate bytes per second; 0 = as
@@ -85,8 +89,11 @@ type checker struct {
 	size int // of a page
 	// corrupt is called with what is corrupt in the store, paged after each page of
 	// versions; nil = no calls.
-	corrupt func(record.Corrupt)
+	corrupt func(corruptFile)
 	paged   func(context.Context, []*version) error
+	// pending is called with a replica that is to be made, or made again because of what was
+	// found; nil = a finding says so.
+	pending func(ctx context.Context, v record.Replicated, location, found string) error
 	files   atomic.Int64
 	read    atomic.Int64
 	// described are the objects whose inventories have a finding.
@@ -130,12 +137,19 @@ func (c *checker) selected(h *History) []*version {
 	return slices.DeleteFunc(h.stored(), func(v *version) bool { return !c.Range.has(v.Object) })
 }
 
-// isCorrupt keeps that a stored file is not what it should be.
-func (c *checker) isCorrupt(v *version, f store.StoredFile, finding consistency.Finding) {
-	c.found(finding)
+// isCorrupt keeps that a stored file is not what it should be. mend copies it back from a
+// replica, nil = there is none.
+func (c *checker) isCorrupt(v *version, f store.StoredFile, is wrong, mend func(context.Context) error) {
+	c.found(consistency.NewFinding(is.code, v.subject(), f.Key, is.want, is.got, mend))
 	if c.corrupt != nil {
-		c.corrupt(record.Corrupt{VersionID: v.VersionID, Kind: string(f.Kind), Name: f.Name, Key: f.Key, Job: v.Job, Code: finding.Code, Found: finding.Got})
+		c.corrupt(corruptFile{record.Corrupt{VersionID: v.VersionID, Kind: string(f.Kind), Name: f.Name, Key: f.Key, Job: v.Job, Code: is.code, Found: is.got}, mend})
 	}
+}
+
+// wrong says what is wrong with what is stored under a key.
+type wrong struct {
+	code      domain.Code
+	want, got string
 }
 
 func (c *checker) found(f ...consistency.Finding) {
@@ -191,34 +205,42 @@ func (c *checker) version(ctx context.Context, v *version, kept record.Kept) err
 	if err != nil {
 		return err
 	}
-	m, finding, err := readManifest(ctx, objects, v)
+	m, is, err := readManifest(ctx, objects, v)
 	if err != nil {
 		return err
 	}
 	files := m.Files
-	if finding != nil {
-		c.isCorrupt(v, store.StoredFile{Kind: "manifest", Name: "manifest.json", Key: v.manifestKey()}, *finding)
+	if is != nil {
+		c.isCorrupt(v, store.StoredFile{Kind: "manifest", Name: "manifest.json", Key: v.manifestKey()}, *is,
+			c.fromReplica(ctx, objects, v, kept, store.Blob{Key: v.manifestKey(), Size: -1, SHA256: v.digest}))
 		files = storedFiles(kept.Files) // what the inventory says is better than nothing
 	}
 	for _, f := range files {
-		finding, err := c.file(ctx, objects, v, f)
+		is, err := c.file(ctx, objects, f)
 		if err != nil {
 			return err
 		}
-		if finding != nil {
-			c.isCorrupt(v, f, *finding)
+		if is != nil {
+			c.isCorrupt(v, f, *is, c.fromReplica(ctx, objects, v, kept, store.Blob{Key: f.Key, Size: f.Size, SHA256: f.SHA256}))
 		}
 	}
 	c.kept(v, m, kept)
-	return c.inventories(ctx, objects, v)
+	if err := c.inventories(ctx, objects, v, kept); err != nil {
+		return err
+	}
+	return c.replicas(ctx, objects, v, kept)
 }
 
 // inventories compares what describes an object of OCFL with its newest version. What is
 // wrong for all of its versions is found once.
-func (c *checker) inventories(ctx context.Context, objects *store.Store, v *version) error {
+func (c *checker) inventories(ctx context.Context, objects *store.Store, v *version, kept record.Kept) error {
 	faults, err := objects.OCFLFaults(ctx, v.Object, v.manifestKey(), v.digest)
 	if store.CodeOf(err) == store.CodeMismatch {
-		c.found(consistency.NewFinding(consistency.OCFLInventoryWrong, v.subject(), v.manifestKey(), "its version in the inventory of its object", err.Error(), nil))
+		var mend func(context.Context) error
+		if at := c.withCopy(ctx, v, kept, store.Blob{Key: v.manifestKey(), Size: -1}); at != nil {
+			mend = func(ctx context.Context) error { return objects.CopyInventories(ctx, at, v.Object, v.manifestKey()) }
+		}
+		c.found(consistency.NewFinding(consistency.OCFLInventoryWrong, v.subject(), v.manifestKey(), "its version in the inventory of its object", err.Error(), mend))
 		return nil
 	}
 	if err != nil || len(faults) == 0 {
@@ -233,38 +255,33 @@ func (c *checker) inventories(ctx context.Context, objects *store.Store, v *vers
 
 // readManifest reads the storage manifest of a version, which must be the one in the
 // log. With a finding there is none.
-func readManifest(ctx context.Context, objects *store.Store, v *version) (store.StorageManifest, *consistency.Finding, error) {
-	key := v.manifestKey()
-	m, digest, err := objects.ReadManifest(ctx, key)
-	wrong := func(code domain.Code, got string) *consistency.Finding {
-		f := consistency.NewFinding(code, v.subject(), key, "SHA-256 "+v.digest, got, nil)
-		return &f
-	}
+func readManifest(ctx context.Context, objects *store.Store, v *version) (store.StorageManifest, *wrong, error) {
+	m, digest, err := objects.ReadManifest(ctx, v.manifestKey())
+	is := func(code domain.Code, got string) *wrong { return &wrong{code, "SHA-256 " + v.digest, got} }
 	switch store.CodeOf(err) {
 	case "":
 	case store.CodeNotFound:
-		return store.StorageManifest{}, wrong(consistency.ManifestMissing, "nothing"), nil
+		return store.StorageManifest{}, is(consistency.ManifestMissing, "nothing"), nil
 	case store.CodeMismatch:
-		return store.StorageManifest{}, wrong(consistency.ManifestCorrupt, "what is not a storage manifest"), nil
+		return store.StorageManifest{}, is(consistency.ManifestCorrupt, "what is not a storage manifest"), nil
 	default:
 		return m, nil, err
 	}
 	if digest != v.digest {
-		return store.StorageManifest{}, wrong(consistency.ManifestCorrupt, "SHA-256 "+digest), nil
+		return store.StorageManifest{}, is(consistency.ManifestCorrupt, "SHA-256 "+digest), nil
 	}
 	return m, nil, nil
 }
 
 // file compares a stored file with its manifest: that it is there, its size, and with
 // Deep its digest.
-func (c *checker) file(ctx context.Context, objects *store.Store, v *version, f store.StoredFile) (*consistency.Finding, error) {
+func (c *checker) file(ctx context.Context, objects *store.Store, f store.StoredFile) (*wrong, error) {
 	c.files.Add(1)
 	code, got, err := CheckFile(ctx, objects, f, c.Deep, c.pace.through(ctx, &c.read))
 	if err != nil || code == "" {
 		return nil, err
 	}
-	finding := consistency.NewFinding(code, v.subject(), f.Key, fmt.Sprintf("%d bytes, SHA-256 %s", f.Size, f.SHA256), got, nil)
-	return &finding, nil
+	return &wrong{code, fmt.Sprintf("%d bytes, SHA-256 %s", f.Size, f.SHA256), got}, nil
 }
 
 func storedFiles(list []record.File) []store.StoredFile {

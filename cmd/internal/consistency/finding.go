@@ -146,6 +146,8 @@ const (
 	StoredCorrupt      domain.Code = "stored_corrupt"
 	StoredUnexplained  domain.Code = "stored_unexplained"
 	OCFLInventoryWrong domain.Code = "ocfl_inventory_wrong"
+	ReplicaMissing     domain.Code = "replica_missing"
+	ReplicaWrong       domain.Code = "replica_wrong"
 )
 
 // FindingCode describes a code: where it is found, who can resolve it, what it means
@@ -164,7 +166,8 @@ const (
 	rebuild  = "`accession rebuild` rebuilds the tables from the log"
 	again    = "`accession verify --repair` makes it again from the storage manifest and the log"
 	relist   = "`accession verify --repair` makes it again as the file became known by the log, and has the directory read as a whole"
-	fromCopy = "put a sound copy of the object back into the store; what is corrupt is never changed by a repair"
+	fromCopy = "`accession verify --repair` copies it from a replica that has it, as the auditor does; without one put a sound copy back into the store: what is corrupt is changed by nothing else"
+	recopy   = "`accession verify --repair` copies it from the store of its profile, as the auditor does"
 	// Events have the SHA-256 of a result, and nothing of what it says.
 	lostResult = "the log has no results: put a copy of PostgreSQL back that has it, or have the work done again: of a file by `accession file reprocess`, of a job whose step it is by `accession job fail` and `job requeue`, any other under another key"
 	lostTail   = "check whether the log lost its end; `accession restore log` restores events from the tables and the outbox"
@@ -253,7 +256,9 @@ var FindingCodes = []FindingCode{
 	{StoredSizeWrong, InStore, Person, "a stored file has another size than it had", fromCopy},
 	{StoredCorrupt, InStore, Person, "a stored file has another SHA-256 than it had; found by `--deep` only", fromCopy},
 	{StoredUnexplained, InStore, Person, "the store has files of a version that no job has reserved or stored", "check whether the log lost its end (`accession restore log`); if not, they are not Accession's: remove them by hand"},
-	{OCFLInventoryWrong, InStore, Repairable, "the inventory, its sidecar or the declaration of an OCFL object is not that of its newest version, or that version's inventory is damaged or lacks a version", "`accession verify --repair` writes them again from the inventory of the newest version, as the auditor does; a damaged one has to be put back from a copy of the store"},
+	{OCFLInventoryWrong, InStore, Repairable, "the inventory, its sidecar or the declaration of an OCFL object is not that of its newest version, or that version's inventory is damaged or lacks a version", "`accession verify --repair` writes them again from the inventory of the newest version, as the auditor does; a damaged one is copied from a replica, and without one has to be put back from a copy of the store"},
+	{ReplicaMissing, InStore, Repairable, "a version was not copied yet to a replica that its profile names", recopy},
+	{ReplicaWrong, InStore, Repairable, "a replica lacks a version that was copied there, or a part of it, or has something else", recopy},
 }
 
 var findingCodes = func() map[domain.Code]FindingCode {
@@ -271,10 +276,11 @@ func finding(code domain.Code, subject, where, want, got string) Finding {
 }
 
 // NewFinding returns a finding of a code that was made outside of this package. repair
-// repairs it; a repairable finding without one needs a person.
+// repairs it; without one it needs a person.
 func NewFinding(code domain.Code, subject, where, want, got string, repair func(context.Context) error) Finding {
 	f := finding(code, subject, where, want, got)
 	f.repair = repair
+	f.Severity = Repairable
 	if repair == nil {
 		f.Severity = Person
 	}

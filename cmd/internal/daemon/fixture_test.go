@@ -104,7 +104,7 @@ func newFixture(t testing.TB, change ...func(*fixture)) *fixture {
 	if w.cfg.Records == (Records{}) {
 		w.db = projtest.DB(t)
 		w.records = record.New(w.db)
-		w.cfg.Records = Records{w.records, w.records, w.records, w.records}
+		w.cfg.Records = Records{w.records, w.records, w.records, w.records, w.records}
 	}
 	if w.r, err = New(w.cfg); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func (w *fixture) profile(name string) profile.Profile {
 
 // noRecords is for tests of steps that keep nothing in SQL but digests: using it panics.
 func noRecords(w *fixture) {
-	w.cfg.Records = Records{struct{ Identities }{}, struct{ Inventory }{}, struct{ Deliveries }{}, noURLs{}}
+	w.cfg.Records = Records{struct{ Identities }{}, struct{ Inventory }{}, struct{ Deliveries }{}, noURLs{}, nil}
 }
 
 type noURLs struct{ URLs }

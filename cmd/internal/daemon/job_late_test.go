@@ -29,7 +29,7 @@ type faultyRecords struct {
 
 func faulty(r Records, refuse func(op string) error) Records {
 	f := &faultyRecords{r, refuse}
-	return Records{f, f, f, f}
+	return Records{f, f, f, f, r.Replicas}
 }
 
 func (r *faultyRecords) ReserveVersion(ctx context.Context, job domain.JobID, primary string) (int, error) {

@@ -14,8 +14,10 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // jobProcessing names the object, describes it, and stores it as a new version (J10,
@@ -59,6 +61,10 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	}
 	stored, err := s.storeInTime(ctx, t, objects, p)
 	if err == nil {
+		copies := replica.Keeper{Records: s.cfg.Records.Replicas, Open: s.At, Log: s.cfg.Log}
+		if err := crash.Around("daemon/processing/copy", func() error { return copies.Keep(ctx, objects, t.Job.ID, stored, t.Profile) }); err != nil {
+			return release(err)
+		}
 		return nextJob(domain.ProcessJob{Object: stored})
 	}
 	failed := s.errorOutcome(err, "store the object")

@@ -22,7 +22,7 @@ type notebook struct {
 
 func inNotebook(w *fixture) {
 	n := &notebook{effects: map[string]record.Effect{}, objects: map[domain.JobID]domain.StoredObject{}, sent: map[string]record.Delivery{}}
-	w.cfg.Records = Records{n, n, n, n}
+	w.cfg.Records = Records{n, n, n, n, nil}
 }
 
 func (n *notebook) UseIdentifier(context.Context, record.Use) error { return nil }

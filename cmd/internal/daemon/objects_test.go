@@ -47,7 +47,7 @@ type remembered struct {
 
 func inMemory(w *fixture) *remembered {
 	m := &remembered{names: map[string]string{}, reserved: map[domain.JobID]int{}, effects: map[string]record.Effect{}, recorded: map[domain.JobID]domain.StoredObject{}}
-	w.cfg.Records = Records{m, m, m, m}
+	w.cfg.Records = Records{m, m, m, m, nil}
 	return m
 }
 

@@ -49,7 +49,7 @@ func TestWholeURLIsGone(t *testing.T) {
 	t.Parallel()
 	pool := projtest.DB(t)
 	records := record.New(pool)
-	w := newFixture(t, func(w *fixture) { w.cfg.Records = Records{records, records, records, records} })
+	w := newFixture(t, func(w *fixture) { w.cfg.Records = Records{records, records, records, records, records} })
 	public, err := records.KeepURL(t.Context(), w.web.signedPage("/tide.csv", "1,2\n"))
 	if err != nil {
 		t.Fatal(err)

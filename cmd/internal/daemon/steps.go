@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/storage"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -52,6 +53,7 @@ type Records struct {
 	Inventory
 	Deliveries
 	URLs
+	Replicas replica.Records // nil where no profile names replicas
 }
 
 // Identities are the names and version numbers reserved for jobs.

@@ -71,6 +71,7 @@ type Audit struct {
 	// What the pass under way, or the last one, has compared, read and found.
 	Objects, Bytes, Findings int64
 	Corrupt                  int64 // files that are corrupt, found by any pass
+	Replicas                 int64 // copies of versions that are pending
 }
 
 // Bulk is how bulk actions stand.
@@ -158,6 +159,7 @@ func (m *Metrics) Installation(in Installation) {
 		{Name: "accession_audit_bytes", Help: "Bytes of stored files read by that pass."},
 		{Name: "accession_audit_findings", Help: "Differences found by that pass; the log of its process has each."},
 		{Name: "accession_audit_corrupt_files", Help: "Stored files and storage manifests that are missing or changed, as the auditor found them."},
+		{Name: "accession_replicas_pending", Help: "Copies of stored versions that are not complete in the stores that profiles name as replicas."},
 		{Name: "accession_bulk_actions", Labels: []string{"state"}, Help: "Bulk actions that have not ended, by state: waiting or running."},
 		{Name: "accession_bulk_still_seconds", Help: "Time since the bulk action that has stood still for longest last went on, or was requested; 0 = all have ended."},
 		{Name: "accession_mails_waiting", Help: "Mails that wait until the mail server takes them."},
@@ -339,7 +341,8 @@ func (c *installation) audit(ctx context.Context) ([]prometheus.Metric, error) {
 		return nil, err
 	}
 	return []prometheus.Metric{c.gauge("accession_audit_complete_seconds", max(time.Since(a.Complete).Seconds(), 0)), c.gauge("accession_audit_objects", float64(a.Objects)),
-		c.gauge("accession_audit_bytes", float64(a.Bytes)), c.gauge("accession_audit_findings", float64(a.Findings)), c.gauge("accession_audit_corrupt_files", float64(a.Corrupt))}, err
+		c.gauge("accession_audit_bytes", float64(a.Bytes)), c.gauge("accession_audit_findings", float64(a.Findings)), c.gauge("accession_audit_corrupt_files", float64(a.Corrupt)),
+		c.gauge("accession_replicas_pending", float64(a.Replicas))}, err
 }
 
 func (c *installation) mails(ctx context.Context) ([]prometheus.Metric, error) {

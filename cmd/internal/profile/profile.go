@@ -33,6 +33,9 @@ type Profile struct {
 	// layout. It counts for versions that are stored from then on. A file may say accession
 	// for "".
 	Layout string `yaml:"layout,omitempty" json:"layout,omitempty"`
+	// Replicas are the URLs of other buckets, up to 4, that get a copy of each version after
+	// it is stored, without user name and password. Default none.
+	Replicas []string `yaml:"replicas,omitempty" json:"replicas,omitempty"`
 
 	Priority Priority `yaml:"priority" json:"priority"`
 	Callback Callback `yaml:"callback" json:"callback"`

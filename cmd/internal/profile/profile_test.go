@@ -79,7 +79,7 @@ func TestReferenceTellsTheDefaults(t *testing.T) {
 	want := Defaults()
 	want.Name, want.Collection, want.Owner, want.File, want.Version = got.Name, got.Collection, got.Owner, got.File, got.Version
 	want.Identifier.NAAN, want.Identifier.Shoulder = got.Identifier.NAAN, got.Identifier.Shoulder
-	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Metadata, want.Steps = []string{}, []Mail{}, []string{}, []Metadata{}, []Step{}
+	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Replicas, want.Metadata, want.Steps = []string{}, []Mail{}, []string{}, []string{}, []Metadata{}, []Step{}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -153,6 +153,8 @@ func TestFaults(t *testing.T) {
 		{"identifier: {naan: 12345, shoulder: fk4, scheme: uuid}", 4, "identifier.scheme"},
 		{"storage: maps", 5, "storage"},
 		{"layout: bagit", 5, "layout"},
+		{"replicas: [file:///a, file:///b, file:///c, file:///d, file:///e]", 5, "replicas"}, {"replicas: [default]", 5, "replicas[0]"},
+		{"replicas: [file:///a, file:///a]", 5, "replicas[1]"}, {"replicas: [s3://user@maps]", 5, "replicas[0]"},
 		{"storage: ''", 5, "storage"},
 		{"storage: s3://key:secret@maps", 5, "storage"},
 		{"storage: file:///srv/../etc", 5, "storage"},
@@ -249,7 +251,7 @@ func edit(text string) string {
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "digest_algorithm: SHA-256",
+		"storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "replicas: [file:///srv/copy, s3://copies]", "digest_algorithm: SHA-256",
 		"fetch: {allow: ['10.0.0.0/8', '[::1]:8080', 'files.example.org:443', '::1/128']}", "fetch:", "limits: {max_files: 1}",
 		"callback: {url: 'https://example.org/hook?collection=maps'}", "priority: {large_batch: {jobs: 0, priority: 0}}",
 	} {

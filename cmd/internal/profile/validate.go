@@ -69,7 +69,7 @@ func (d *document) validate(p *Profile) {
 		{len(p.Notify.On) == 0 || p.Notify.From != "", "notify.from", "it is missing", "say from which address the mails come"},
 		{p.Notify.From == "" || Address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
 	}
-	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks())
+	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks(), p.replicaChecks())
 	for _, c := range checks {
 		if !c.ok {
 			d.fault(d.line(c.field), c.field, c.problem, c.remedy)
@@ -148,6 +148,23 @@ func (p *Profile) priorityChecks() []check {
 		within("priority.large_batch.priority", p.Priority.LargeBatch.Priority, least, p.Priority.LargeBatch.Jobs != 0),
 		within("priority.large_object.priority", p.Priority.LargeObject.Priority, least, p.Priority.LargeObject.Bytes != 0),
 	}
+}
+
+// maxReplicas is how many replicas a profile names: each job writes to all of them.
+const maxReplicas = 4
+
+// replicaChecks check the stores of copies.
+func (p *Profile) replicaChecks() []check {
+	checks := []check{{len(p.Replicas) <= maxReplicas, "replicas", fmt.Sprintf("%d are too many", len(p.Replicas)), fmt.Sprintf("write up to %d", maxReplicas)}}
+	for i, r := range p.Replicas[:min(len(p.Replicas), maxReplicas)] {
+		field, problem := fmt.Sprintf("replicas[%d]", i), storageProblem(r)
+		if r == "default" {
+			problem = "it is not the URL of a bucket"
+		}
+		checks = append(checks, check{problem == "", field, problem, "write a bucket URL such as file:///mnt/copy/maps"},
+			check{r != p.Storage && slices.Index(p.Replicas, r) == i, field, "it is the storage of the profile, or there twice", "write another bucket"})
+	}
+	return checks
 }
 
 // maxMetadata is how many kinds of metadata files a profile has.

@@ -18,6 +18,7 @@ type Kept struct {
 	Identifier string    // reserved for the job and known to exist
 	Stored     bool      // the effect of storing is known to have happened
 	LocalIDs   []string  // that lead to the object
+	Replicas   []Replica
 }
 
 // VersionID names a version of an object, the zero value none.
@@ -91,6 +92,12 @@ func (r *Records) Kept(ctx context.Context, stored []Stored) ([]Kept, error) {
 		},
 		func() error {
 			return eachRow(r.q.FinishedEffects, keys)(ctx, func(key string) { effects[key].Stored = true })
+		},
+		func() error {
+			return eachRow(r.q.ReplicasOfJobs, jobs)(ctx, func(row pgdb.RecordReplica) {
+				k := at[row.JobID]
+				k.Replicas = append(k.Replicas, replicas([]pgdb.RecordReplica{row})...)
+			})
 		},
 		func() error {
 			return eachRow(r.q.ObjectsByID, primaries)(ctx, func(o pgdb.RecordObject) {

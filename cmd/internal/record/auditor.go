@@ -22,7 +22,8 @@ type AuditPass struct {
 	Files    int64        `json:"files"`
 	Bytes    int64        `json:"bytes"`
 	Findings int64        `json:"findings"`
-	Corrupt  int64        `json:"corrupt"` // files that are corrupt, found by any pass
+	Corrupt  int64        `json:"corrupt"`          // files that are corrupt, found by any pass
+	Replicas int64        `json:"replicas_pending"` // copies of versions that are not in their stores yet
 }
 
 func passOf(a pgdb.RecordAudit) AuditPass {
@@ -78,7 +79,7 @@ func (r *Records) Audit(ctx context.Context) (*AuditPass, error) {
 	}
 	p := passOf(pgdb.RecordAudit{Name: row.Name, BegunAt: row.BegunAt, EndedAt: row.EndedAt, LastAt: row.LastAt, Position: row.Position,
 		Objects: row.Objects, Files: row.Files, Bytes: row.Bytes, Findings: row.Findings})
-	p.Corrupt = row.Corrupt
+	p.Corrupt, p.Replicas = row.Corrupt, row.Replicas
 	return &p, nil
 }
 

@@ -17,6 +17,9 @@ func TestLeads(t *testing.T) {
 	lead := func(take func(context.Context) (func(), bool, error), want bool) func() {
 		t.Helper()
 		release, leads, err := take(t.Context())
+		if release != nil {
+			t.Cleanup(release) // a failed test closes the pool
+		}
 		if err != nil || leads != want {
 			t.Fatalf("leads %v, %v; want %v", leads, err, want)
 		}

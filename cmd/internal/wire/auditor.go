@@ -7,6 +7,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/files"
 )
@@ -21,8 +22,11 @@ func (in *Installation) Auditor(ctx context.Context) (*audit.Auditor, error) {
 	if err := openAll(ctx, into(&log, in.Log), into(&files, in.FileHandler), into(&records, in.Records), into(&at, in.allStores), into(&profiles, in.profileSet)); err != nil {
 		return nil, err
 	}
-	return &audit.Auditor{Files: files, Restore: in.restoreRows, Interval: in.cfg.AuditInterval, Log: in.log.With("role", "auditor"),
-		Config: audit.Config{Servers: consistency.Config{Log: log}, Records: records, Stores: at, Profiles: profiles, Rate: int64(in.cfg.AuditRate)}}, nil
+	logger := in.log.With("role", "auditor")
+	copies := replica.Keeper{Records: records, Open: at.At, Log: logger}
+	return &audit.Auditor{Files: files, Restore: in.restoreRows, Interval: in.cfg.AuditInterval, Log: logger,
+		Pending: &replica.Pending{Keeper: copies, All: records, Profiles: profiles, From: at.ProfileStore},
+		Config:  audit.Config{Servers: consistency.Config{Log: log}, Records: records, Stores: at, Profiles: profiles, Replicas: copies, Rate: int64(in.cfg.AuditRate)}}, nil
 }
 
 // restoreRows makes missing rows of the inventory again, as `verify --repair` does, unless a

@@ -51,7 +51,7 @@ func (in *Installation) Daemons(ctx context.Context) (*daemon.Runner, error) {
 	}
 	c.Claims, c.Space, c.Order, c.Hosts, c.Outbox, c.Queues = live, live, live, live, live, live
 	records := meteredRecords{record.New(pool), in.metrics}
-	c.Profiles, c.Records = profiles, daemon.Records{Identities: records, Inventory: records, Deliveries: records, URLs: records}
+	c.Profiles, c.Records = profiles, daemon.Records{Identities: records, Inventory: records, Deliveries: records, URLs: records, Replicas: records}
 	c.Mail, c.Rests = in.mailer(records.Records), records.HostPauses
 	for _, w := range in.cfg.Unused(profiles.Names()) {
 		in.log.Warn("a line of the settings is not used", "line", w)

@@ -80,7 +80,7 @@ func (in *Installation) Measure(ctx context.Context) error {
 			if err != nil || p == nil {
 				return ops.Audit{}, err
 			}
-			return ops.Audit{Complete: p.Last.Time, Objects: p.Objects, Bytes: p.Bytes, Findings: p.Findings, Corrupt: p.Corrupt}, nil
+			return ops.Audit{Complete: p.Last.Time, Objects: p.Objects, Bytes: p.Bytes, Findings: p.Findings, Corrupt: p.Corrupt, Replicas: p.Replicas}, nil
 		},
 		Bulk: func(ctx context.Context) (ops.Bulk, error) {
 			b, err := record.New(pool).BulkStanding(ctx)

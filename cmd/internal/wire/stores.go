@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 )
 
@@ -27,7 +27,8 @@ func (in *Installation) VerifyConfig(ctx context.Context, o audit.Options) (cfg 
 		return cfg, err
 	}
 	s.Used = records.HighestIDs
-	return audit.Config{Range: o.Objects, Deep: o.Deep, Rate: o.Rate, Servers: s, Records: records, Stores: at, Profiles: at.profiles}, nil
+	return audit.Config{Range: o.Objects, Deep: o.Deep, Rate: o.Rate, Servers: s, Records: records, Stores: at, Profiles: at.profiles,
+		Replicas: replica.Keeper{Records: records, Open: at.At, Log: in.log}}, nil
 }
 
 // ObjectStore implements app.Effects.
@@ -67,32 +68,43 @@ func (s *stores) ProfileStore(ctx context.Context, name string) (*store.Store, e
 	if err != nil || p.Storage == "" || p.Storage == storageDefault {
 		return s.own, nil //nolint:nilerr // as documented
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if at, ok := s.opened[p.Storage]; ok {
-		return at, nil
-	}
-	at, err := store.Open(context.WithoutCancel(ctx), p.Storage)
+	at, err := s.At(ctx, p.Storage)
 	if err != nil {
 		return nil, failed("open the object store of profile "+name, err, "storage in "+p.File+" names it")
 	}
-	s.opened[p.Storage] = at
 	return at, nil
+}
+
+// At implements audit.Stores.
+func (s *stores) At(ctx context.Context, location string) (*store.Store, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.opened[location]; ok {
+		return at, nil
+	}
+	at, err := store.Open(context.WithoutCancel(ctx), location)
+	if err == nil {
+		s.opened[location] = at
+	}
+	return at, err
 }
 
 // AllStores implements audit.Stores.
 func (s *stores) AllStores(ctx context.Context) ([]*store.Store, error) {
+	all := []*store.Store{s.own}
 	for _, name := range s.profiles.Names() {
-		if _, err := s.ProfileStore(ctx, name); err != nil {
+		at, err := s.ProfileStore(ctx, name)
+		if err != nil {
 			return nil, err
 		}
+		if !slices.Contains(all, at) {
+			all = append(all, at)
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]*store.Store{s.own}, slices.Collect(maps.Values(s.opened))...), nil
+	return all, nil
 }
 
-// close closes those that only profiles name.
+// close closes those that only profiles name, replicas included.
 func (s *stores) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

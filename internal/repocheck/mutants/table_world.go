@@ -21,6 +21,22 @@ var world = []Mutant{{
 	At: "cmd/internal/notify stage", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
 	Package: "cmd/internal/notify", Test: "TestMailIsDurable",
 }, {
+	Name: "replicas that are required before they are made", Why: "a process that dies in between leaves a version without its copies, and nothing says so",
+	At: "cmd/internal/replica (Keeper).Keep", Do: []Op{Call("RequireReplicas", "error(nil)")},
+	Package: e2e, Test: "TestReplicas",
+}, {
+	Name: "a copy that is read back", Why: "a store that keeps other bytes counts as a replica",
+	At: "cmd/internal/store (*Store).Copy", Do: []Op{Call("check", "error(nil)")},
+	Package: "cmd/internal/store", Test: "TestCopyThatIsKeptWrongly",
+}, {
+	Name: "what a replica has of a corrupt file", Why: "the file is given up although there is a copy",
+	At: "cmd/internal/audit (*checker).fromReplica", Do: []Op{Always("at")},
+	Package: e2e, Test: "TestReplicas",
+}, {
+	Name: "a replica that no profile names any more", Why: "it is pending for ever",
+	At: "cmd/internal/replica (*Pending).one", Do: []Op{Never("Contains")},
+	Package: e2e, Test: "TestReplicas",
+}, {
 	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
 	At: "cmd/internal/store (*dir).enter", Do: []Op{Never("absent")},
 	Package: "cmd/internal/store", Test: "TestPutIfAbsent",

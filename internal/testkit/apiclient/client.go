@@ -523,6 +523,16 @@ type ObjectsObject struct {
 	Version    int64     `json:"version"`
 }
 
+// ObjectsReplica defines model for ObjectsReplica.
+type ObjectsReplica struct {
+	Attempts int64     `json:"attempts"`
+	Error    *string   `json:"error,omitempty"`
+	Location string    `json:"location"`
+	Since    time.Time `json:"since"`
+	State    string    `json:"state"`
+	Version  int64     `json:"version"`
+}
+
 // ObjectsVersion defines model for ObjectsVersion.
 type ObjectsVersion struct {
 	BatchId        string    `json:"batch_id"`
@@ -547,6 +557,7 @@ type ObjectsView struct {
 	LocalIds   *[]string         `json:"local_ids"`
 	ModifiedAt time.Time         `json:"modified_at"`
 	Owner      string            `json:"owner"`
+	Replicas   *[]ObjectsReplica `json:"replicas,omitempty"`
 	Title      string            `json:"title"`
 	Version    int64             `json:"version"`
 	Versions   *[]ObjectsVersion `json:"versions"`

@@ -50,6 +50,18 @@ type Version struct {
 type View struct {
 	Object
 	Versions []Version `json:"versions"`
+	// Replicas are the copies of its versions in other stores, for those who see all objects.
+	Replicas []Replica `json:"replicas,omitempty"`
+}
+
+// Replica is the copy of a version in another store.
+type Replica struct {
+	Version  int       `json:"version"`
+	Location string    `json:"location"` // URL of the store
+	State    string    `json:"state"`    // pending or stored
+	Since    time.Time `json:"since"`    // in this state
+	Attempts int64     `json:"attempts"`
+	Error    string    `json:"error,omitempty"` // of the last attempt
 }
 
 // File is a file of a version.
@@ -143,6 +155,15 @@ func Show(ctx context.Context, a *app.App, of Of) (v View, err error) {
 	v = View{Object: objectOf(row), Versions: []Version{}}
 	for _, row := range rows {
 		v.Versions = append(v.Versions, versionOf(row))
+	}
+	if of.Sees == nil || of.Sees.All {
+		replicas, err := records.ReplicasOf(ctx, of.Object)
+		if err != nil {
+			return v, err
+		}
+		for _, r := range replicas {
+			v.Replicas = append(v.Replicas, Replica{Version: r.Version, Location: r.Location, State: r.State, Since: r.Since.Time, Attempts: r.Attempts, Error: r.Error})
+		}
 	}
 	return v, nil
 }

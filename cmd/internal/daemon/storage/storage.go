@@ -53,7 +53,12 @@ func once[T io.Closer](s *Storage, by map[string]T, name string, open func() (T,
 
 // Store returns the object store of a profile.
 func (s *Storage) Store(ctx context.Context, of profile.Profile) (*store.Store, error) {
-	return once(s, s.stores, of.Storage, func() (*store.Store, error) { return store.Open(context.WithoutCancel(ctx), of.Storage) })
+	return s.At(ctx, of.Storage)
+}
+
+// At returns the object store at a location.
+func (s *Storage) At(ctx context.Context, location string) (*store.Store, error) {
+	return once(s, s.stores, location, func() (*store.Store, error) { return store.Open(context.WithoutCancel(ctx), location) })
 }
 
 // OwnStore reports whether a profile has an object store other than the installation's.

@@ -122,6 +122,13 @@ func view(w io.Writer, v objects.View) {
 	render.Rows(w, "no versions", render.Row{"version", "job", "batch", "submitter", "files", "bytes", "stored"}, v.Versions, func(v objects.Version) render.Row {
 		return render.Row{v.Version, v.JobID, v.BatchID, export.Line(v.Submitter), v.Files, v.Bytes, render.Time(v.StoredAt)}
 	})
+	if len(v.Replicas) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	render.Rows(w, "", render.Row{"version", "replica", "state", "since", "attempts", "error"}, v.Replicas, func(r objects.Replica) render.Row {
+		return render.Row{r.Version, export.Line(r.Location), r.State, render.Time(r.Since), r.Attempts, export.Line(r.Error)}
+	})
 }
 
 // of adds the flag that chooses a version.

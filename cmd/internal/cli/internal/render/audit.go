@@ -26,6 +26,9 @@ func Audit(w io.Writer, p *app.AuditPass) {
 	if p.Corrupt > 0 {
 		fmt.Fprintf(w, "            %d STORED FILES ARE CORRUPT: `accession verify --deep` names them\n", p.Corrupt)
 	}
+	if p.Replicas > 0 {
+		fmt.Fprintf(w, "            %d replicas are pending: `accession verify` says why\n", p.Replicas)
+	}
 }
 
 // Corrupt writes since when stored files of jobs are corrupt.

@@ -11,7 +11,9 @@ import (
 )
 
 const audit = `-- name: Audit :one
-select a.name, a.begun_at, a.ended_at, a.last_at, a.position, a.objects, a.files, a.bytes, a.findings, (select count(*) from record.corrupt_file c where c.state <> 'sound') as corrupt from record.audit a where a.name = 'objects'
+select a.name, a.begun_at, a.ended_at, a.last_at, a.position, a.objects, a.files, a.bytes, a.findings, (select count(*) from record.corrupt_file c where c.state <> 'sound') as corrupt,
+    (select count(*) from record.replica r where r.state = 'pending') as replicas
+from record.audit a where a.name = 'objects'
 `
 
 type AuditRow struct {
@@ -25,6 +27,7 @@ type AuditRow struct {
 	Bytes    int64      `json:"bytes"`
 	Findings int64      `json:"findings"`
 	Corrupt  int64      `json:"corrupt"`
+	Replicas int64      `json:"replicas"`
 }
 
 func (q *Queries) Audit(ctx context.Context) (AuditRow, error) {
@@ -41,6 +44,7 @@ func (q *Queries) Audit(ctx context.Context) (AuditRow, error) {
 		&i.Bytes,
 		&i.Findings,
 		&i.Corrupt,
+		&i.Replicas,
 	)
 	return i, err
 }

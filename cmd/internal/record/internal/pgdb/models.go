@@ -651,6 +651,34 @@ type RecordQueryCommand struct {
 	KeptAt time.Time `json:"kept_at"`
 }
 
+// One row per stored version and store that its profile names as a replica.
+type RecordReplica struct {
+	// The object.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// Version of the object.
+	Version int64 `json:"version"`
+	// URL of the store, as in the profile.
+	Location string `json:"location"`
+	// The job that stored the version.
+	JobID string `json:"job_id"`
+	// Its profile.
+	ProfileName string `json:"profile_name"`
+	// Where the storage manifest of the version is, in either store.
+	ManifestKey string `json:"manifest_key"`
+	// Its SHA-256.
+	ManifestSha256 string `json:"manifest_sha256"`
+	// pending (there is no complete copy yet) or stored (every byte was compared after it was written).
+	State string `json:"state"`
+	// Since when it is in this state.
+	Since time.Time `json:"since"`
+	// How often a copy was tried.
+	Attempts int64 `json:"attempts"`
+	// Of a pending copy: before this it is not tried again.
+	NextAt time.Time `json:"next_at"`
+	// Why the last attempt failed; empty = it did not.
+	Error string `json:"error"`
+}
+
 // One row per right: a user has a role in a collection, or in all of them.
 type RecordRight struct {
 	// The user.

@@ -1,0 +1,153 @@
+// Package replica keeps copies of stored versions in the stores that profiles name as
+// replicas. That a version is to be copied is kept in the records before it is: what a process
+// leaves undone, another one does. A copy has the same bytes under the same keys as the store
+// that it is of, so that either can take the place of the other.
+package replica
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/crash"
+)
+
+// Records keeps which versions are to be copied, and which were.
+type Records interface {
+	RequireReplicas(ctx context.Context, v record.Replicated, locations []string) error
+	SettleReplica(ctx context.Context, v record.Replicated, location string, failed error) error
+}
+
+// Keeper copies stored versions.
+type Keeper struct {
+	Records Records
+	Open    func(ctx context.Context, location string) (*store.Store, error)
+	Log     *slog.Logger
+}
+
+// Keep requires that what a job has stored is copied to the replicas of its profile, and copies
+// it to each. What is not copied in time stays pending. An error says that it is not known to
+// be required.
+func (k Keeper) Keep(ctx context.Context, from *store.Store, job domain.JobID, o domain.StoredObject, of profile.Profile) error {
+	locations := of.Replicas
+	if len(locations) == 0 {
+		return nil
+	}
+	v := record.Replicated{Stored: record.Stored{VersionID: record.VersionID{Object: o.Primary, Version: o.Version}, Job: job},
+		ProfileName: of.Name, ManifestKey: o.ManifestKey, ManifestSHA256: o.ManifestSHA256}
+	if err := k.Records.RequireReplicas(ctx, v, locations); err != nil {
+		return err
+	}
+	inTime, cancel := context.WithTimeout(ctx, leastTime+time.Duration(o.Bytes/leastRate)*time.Second)
+	defer cancel()
+	for _, location := range locations {
+		if err := k.copy(inTime, from, v, location); err != nil && ctx.Err() == nil {
+			k.Log.Warn("a replica is pending", "object", v.Object, "version", v.Version, "location", location, "error", err)
+		}
+	}
+	return ctx.Err()
+}
+
+// Copy is Keep for one store, without a limit; an error says that it was not copied.
+func (k Keeper) Copy(ctx context.Context, from *store.Store, v record.Replicated, location string) error {
+	if err := k.Records.RequireReplicas(ctx, v, []string{location}); err != nil {
+		return err
+	}
+	return k.copy(ctx, from, v, location)
+}
+
+func (k Keeper) copy(ctx context.Context, from *store.Store, v record.Replicated, location string) error {
+	to, err := k.Open(ctx, location)
+	if err == nil {
+		err = crash.Around("replica/version/copy", func() error { return to.CopyVersion(ctx, from, v.Object, v.ManifestKey, v.ManifestSHA256) })
+	}
+	// It ends also after the time for copying.
+	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return errors.Join(err, k.Records.SettleReplica(settling, v, location, err))
+}
+
+const (
+	// A job waits for its copies for so long, and as long as their bytes take at this rate
+	// per second.
+	leastTime = 30 * time.Second
+	leastRate = 10 << 20
+
+	settleTimeout = 10 * time.Second
+	look          = 10 * time.Second // how often a process looks for what is pending
+	aPage         = 100
+)
+
+// Pending copies what is pending. One process does at a time.
+type Pending struct {
+	Keeper
+	All interface {
+		PendingReplicas(ctx context.Context, most int) ([]record.Replica, error)
+		ForgetReplica(ctx context.Context, v record.VersionID, location string) error
+		LeadReplicas(ctx context.Context) (release func(), leads bool, err error)
+	}
+	Profiles interface {
+		Get(name string) (profile.Profile, error)
+	}
+	// From opens the store that has the versions of a profile.
+	From func(ctx context.Context, profile string) (*store.Store, error)
+}
+
+// Run copies until ctx ends.
+func (p *Pending) Run(ctx context.Context) error {
+	for {
+		if err := p.Once(ctx); err != nil && ctx.Err() == nil {
+			p.Log.Warn("copying of replicas stopped; it is continued later", "error", err)
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Once copies what is to be tried now, unless another process does.
+func (p *Pending) Once(ctx context.Context) error {
+	release, leads, err := p.All.LeadReplicas(ctx)
+	if err != nil || !leads {
+		return err
+	}
+	defer release()
+	for {
+		list, err := p.All.PendingReplicas(ctx, aPage)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, r := range list {
+			if err := p.one(ctx, r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// one tries one replica. One whose profile does not name it any more is forgotten.
+func (p *Pending) one(ctx context.Context, r record.Replica) error {
+	of, err := p.Profiles.Get(r.ProfileName)
+	if err != nil && !profile.Missing(err) {
+		return err
+	}
+	if !slices.Contains(of.Replicas, r.Location) {
+		return p.All.ForgetReplica(ctx, r.VersionID, r.Location)
+	}
+	from, err := p.From(ctx, r.ProfileName)
+	if err != nil {
+		return p.Records.SettleReplica(ctx, r.Replicated, r.Location, err)
+	}
+	if err := p.copy(ctx, from, r.Replicated, r.Location); err != nil && ctx.Err() == nil {
+		p.Log.Warn("a replica stays pending", "object", r.Object, "version", r.Version, "location", r.Location, "error", err)
+	}
+	return ctx.Err()
+}
