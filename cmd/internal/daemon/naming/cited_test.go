@@ -62,7 +62,8 @@ func TestCited(t *testing.T) {
 // container, gets no identifier.
 func TestUpdateNamesItsObject(t *testing.T) {
 	t.Parallel()
-	unnamed := naming.Task{Profile: newBench(t, service.EZID).Profile, Job: domain.Job{ID: "jid0000000042"}, Citation: &container.ERC{What: "Tides"}}
+	unnamed := newBench(t, service.EZID)
+	unnamed.Job, unnamed.Citation = domain.Job{ID: "jid0000000042"}, &container.ERC{What: "Tides"}
 	unnamed.Job.Configuration.SubmissionMode = payload.ModeUpdate
 	var why *reason.Problem
 	if err := unnamed.Identify(t.Context()); !errors.As(err, &why) || why.Code != reason.CodeIdentifierMissing || why.Class != domain.ClassContent ||
