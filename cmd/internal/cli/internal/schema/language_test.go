@@ -32,6 +32,7 @@ var without = map[string]string{
 	"form.object-update": "it answers as Merritt does",
 	"form.poster-submit": "it answers as Merritt does",
 	"form.poster-update": "it answers as Merritt does",
+	"job.failures":       "for pages of groups: `accession report failures` counts what failed by its reason",
 	"object.manifest":    "a file as it is stored",
 	"self.show":          "who a session or key is of: a command knows it",
 }
