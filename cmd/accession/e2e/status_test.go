@@ -64,7 +64,7 @@ func TestStatusOfWhatStandsStill(t *testing.T) {
 		cmp.Diff([]string{"notify", "recording unreadable"}, name(got.Pauses)),
 		cmp.Diff([]string{"test"}, name(got.Holds)),
 		cmp.Diff([]standing.Unserved{{Kind: domain.KindJob, State: "downloading", Daemon: domain.DaemonJobDownloading}}, got.Unserved),
-		cmp.Diff([]standing.Oldest{{Kind: domain.KindJob, State: "downloading", ID: good}}, got.Oldest, cmpopts.IgnoreFields(standing.Oldest{}, "Since", "Seconds")),
+		cmp.Diff([]standing.Oldest{{Kind: domain.KindJob, Status: "downloading", State: "downloading", ID: good}}, got.Oldest, cmpopts.IgnoreFields(standing.Oldest{}, "Since", "Seconds")),
 		cmp.Diff([]standing.Unreadable{{Kind: domain.KindJob, ID: damaged}}, got.Unreadable, cmpopts.IgnoreFields(standing.Unreadable{}, "Error")),
 	} {
 		if d != "" {

@@ -12,6 +12,7 @@ import (
 
 // Collection is a collection, the hold on it and what waits in held.
 type Collection struct {
+	ID      string       `json:"id"` // its name
 	Name    string       `json:"collection"`
 	Profile string       `json:"profile,omitempty"` // "" = no profile describes it any more
 	Hold    *domain.Hold `json:"hold,omitempty"`    // nil = open
@@ -40,7 +41,7 @@ func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
 	}
 	all := map[string]Collection{}
 	for name, h := range holds.Collections {
-		all[name] = Collection{Name: name, Hold: &h}
+		all[name] = Collection{ID: name, Name: name, Hold: &h}
 	}
 	t := a.read(ctx)
 	var held map[string]query.HeldCount
@@ -49,7 +50,7 @@ func (a *App) Collections(ctx context.Context) (list []Collection, err error) {
 	}
 	for _, p := range profiles {
 		c := all[p.Collection]
-		c.Name, c.Profile = p.Collection, p.Name
+		c.ID, c.Name, c.Profile = p.Collection, p.Collection, p.Name
 		if n := held[p.Name]; t.err == nil {
 			c.Batches, c.Jobs = &n.Batches, &n.Jobs
 		}

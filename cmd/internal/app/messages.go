@@ -76,17 +76,17 @@ func (a *App) SendReport(ctx context.Context, id domain.BatchID, why string) (c 
 
 // Message is a mail about a batch.
 type Message struct {
-	Delivery      string               `json:"delivery"` // its key
-	About         string               `json:"about"`    // queued, report or update
-	Channel       record.Channel       `json:"channel"`
-	Again         bool                 `json:"sent_again"` // because an operator asked
-	State         record.DeliveryState `json:"state"`
-	Recipients    int                  `json:"recipients"` // how many; addresses are not shown
-	Attempts      int                  `json:"attempts"`
-	Error         string               `json:"error,omitempty"`
-	CreatedAt     domain.Time          `json:"created_at"`
-	LastAttemptAt domain.Time          `json:"last_attempt_at"`
-	DeliveredAt   domain.Time          `json:"delivered_at"` // null until it is
+	Delivery string         `json:"delivery"` // its key
+	About    string         `json:"about"`    // queued, report or update
+	Channel  record.Channel `json:"channel"`
+	Again    bool           `json:"sent_again"` // because an operator asked
+	record.Standing
+	Recipients    int         `json:"recipients"` // how many; addresses are not shown
+	Attempts      int         `json:"attempts"`
+	Error         string      `json:"error,omitempty"`
+	CreatedAt     domain.Time `json:"created_at"`
+	LastAttemptAt domain.Time `json:"last_attempt_at"`
+	DeliveredAt   domain.Time `json:"delivered_at"` // null until it is
 	// By, Reason and Trace are those of the last event about it; "" if the tables do
 	// not have that event.
 	By     string `json:"by,omitempty"`
@@ -107,7 +107,7 @@ func (a *App) messages(ctx context.Context, t *reading, id domain.BatchID) ([]Me
 	sent, err := records.BatchDeliveries(ctx, id)
 	all := make([]Message, len(sent))
 	for i, d := range sent {
-		all[i] = Message{Delivery: d.Key, About: d.About, Channel: d.Channel, Again: strings.HasPrefix(d.Key, string(id)+"/again/"), State: d.State,
+		all[i] = Message{Delivery: d.Key, About: d.About, Channel: d.Channel, Again: strings.HasPrefix(d.Key, string(id)+"/again/"), Standing: d.Standing(),
 			Recipients: len(d.Recipients), Attempts: d.Attempts, Error: record.HideAddresses(d.LastError, d.Recipients),
 			CreatedAt: d.CreatedAt, LastAttemptAt: d.LastAttemptAt, DeliveredAt: d.DeliveredAt}
 		for _, e := range noted {

@@ -8,6 +8,7 @@ import (
 
 // Queue is a queue, how many jobs wait or are worked on in it, and its pause.
 type Queue struct {
+	ID      string       `json:"id"` // its name
 	Name    string       `json:"queue"`
 	Depth   int          `json:"jobs"` // of ingest: in all queues that are worked on
 	Pause   *domain.Hold `json:"pause,omitempty"`
@@ -30,9 +31,9 @@ func (a *App) Queues(ctx context.Context) (list []Queue, err error) {
 	if err != nil {
 		return nil, err
 	}
-	list = []Queue{{Name: domain.QueueIngest}}
+	list = []Queue{{ID: domain.QueueIngest, Name: domain.QueueIngest}}
 	for _, s := range domain.JobStates {
-		q := Queue{Name: string(s), Depth: now.Queues[s]}
+		q := Queue{ID: string(s), Name: string(s), Depth: now.Queues[s]}
 		if s.Worked() {
 			list[0].Depth += q.Depth
 		}

@@ -40,16 +40,16 @@ type ReportKind struct {
 // ReportKinds lists the kinds of reports.
 func ReportKinds() []ReportKind {
 	return []ReportKind{
-		{report.Kind{Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, ByBatch: true}, (*App).reportBatch},
-		{report.Kind{Name: "reconciliation", About: "A batch or dataset by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, Dataset: true, ByBatch: true}, (*App).reportReconciliation},
-		{report.Kind{Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", ByBatch: true, ByTime: true}, (*App).reportRetries},
-		{report.Kind{Name: "files", About: "The life of each file: every change of its state, how long each took, and why", ByBatch: true, ByTime: true}, (*App).reportFiles},
-		{report.Kind{Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, ByTime: true}, (*App).reportThroughput},
-		{report.Kind{Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, ByBatch: true, ByTime: true}, (*App).reportStates},
-		{report.Kind{Name: "failures", About: "Why attempts failed, how often, and how many of them are still unresolved", ByBatch: true, ByTime: true}, (*App).reportFailures},
-		{report.Kind{Name: "collections", About: "How many jobs of each collection are in each state, their files and bytes"}, (*App).reportCollections},
-		{report.Kind{Name: "ingest", About: "What was stored in each hour, day, week, month or year, by collection, owner and media type", ByTime: true, BySpan: true}, (*App).reportIngest},
-		{report.Kind{Name: "submitters", About: "Who deposited how much, and what became of it", ByTime: true}, (*App).reportSubmitters},
+		{report.Kind{ID: "batch", Name: "batch", About: "How a batch went: where each job stands, every failed attempt, the reports made", Batch: true, ByBatch: true}, (*App).reportBatch},
+		{report.Kind{ID: "reconciliation", Name: "reconciliation", About: "A batch or dataset by name: listed, downloaded, stored and recorded, with every difference explained", Batch: true, Dataset: true, ByBatch: true}, (*App).reportReconciliation},
+		{report.Kind{ID: "retries", Name: "retries", About: "Every failed attempt of jobs and files, and what became of it", ByBatch: true, ByTime: true}, (*App).reportRetries},
+		{report.Kind{ID: "files", Name: "files", About: "The life of each file: every change of its state, how long each took, and why", ByBatch: true, ByTime: true}, (*App).reportFiles},
+		{report.Kind{ID: "throughput", Name: "throughput", About: "What was deposited, completed, failed and downloaded on each day", Plot: true, ByTime: true}, (*App).reportThroughput},
+		{report.Kind{ID: "states", Name: "states", About: "How long jobs and files stayed in each state: p50, p95, p99", Plot: true, ByBatch: true, ByTime: true}, (*App).reportStates},
+		{report.Kind{ID: "failures", Name: "failures", About: "Why attempts failed, how often, and how many of them are still unresolved", ByBatch: true, ByTime: true}, (*App).reportFailures},
+		{report.Kind{ID: "collections", Name: "collections", About: "How many jobs of each collection are in each state, their files and bytes"}, (*App).reportCollections},
+		{report.Kind{ID: "ingest", Name: "ingest", About: "What was stored in each hour, day, week, month or year, by collection, owner and media type", ByTime: true, BySpan: true}, (*App).reportIngest},
+		{report.Kind{ID: "submitters", Name: "submitters", About: "Who deposited how much, and what became of it", ByTime: true}, (*App).reportSubmitters},
 	}
 }
 

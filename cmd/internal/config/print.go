@@ -14,6 +14,7 @@ import (
 
 // Row is one setting for people to see.
 type Row struct {
+	ID string `json:"id"` // its key
 	Key
 	Value  string `json:"value"`  // as it is written, without passwords
 	Origin string `json:"origin"` // default, file …, environment …, flag
@@ -24,7 +25,7 @@ func (r Resolved) Rows() []Row {
 	v := reflect.ValueOf(r.Config)
 	rows := make([]Row, len(settings))
 	for i, s := range settings {
-		rows[i] = Row{Key: s.described(), Value: show(v.Field(s.index).Interface(), s.secret), Origin: r.origins[s.key]}
+		rows[i] = Row{ID: s.key, Key: s.described(), Value: show(v.Field(s.index).Interface(), s.secret), Origin: r.origins[s.key]}
 	}
 	return rows
 }

@@ -12,6 +12,7 @@ import (
 
 // ProfileItem is what a depositor has to know of a profile.
 type ProfileItem struct {
+	ID         string `json:"id" doc:"Its name"`
 	Name       string `json:"name" doc:"Name, for deposits"`
 	Collection string `json:"collection" doc:"Collection that deposits go to"`
 	Owner      string `json:"owner" doc:"Who answers for the collection"`
@@ -79,7 +80,7 @@ func profileOperations() []*Operation {
 			seen := []ProfileItem{}
 			for _, p := range list {
 				if (in.Collection == "" || p.Collection == in.Collection) && c.inSight(p.Collection) {
-					seen = append(seen, ProfileItem{Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
+					seen = append(seen, ProfileItem{ID: p.Name, Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
 				}
 			}
 			page, err := Whole(seen, err)

@@ -33,6 +33,15 @@ const (
 	DeliveryFailed    DeliveryState = "failed"    // given up; it may be sent again
 )
 
+// Standing is how far a message came, as answers have it.
+type Standing struct {
+	Status DeliveryState `json:"status"`
+	State  DeliveryState `json:"state" deprecated:"true" doc:"The same as status"`
+}
+
+// Standing returns how far a message came.
+func (d Delivery) Standing() Standing { return Standing{d.State, d.State} }
+
 // maxSentence bounds the text of a kept error, in bytes.
 const maxSentence = 2048
 

@@ -529,7 +529,7 @@ type ObjectsReplica struct {
 	Error    *string   `json:"error,omitempty"`
 	Location string    `json:"location"`
 	Since    time.Time `json:"since"`
-	State    string    `json:"state"`
+	Status   string    `json:"status"`
 	Version  int64     `json:"version"`
 }
 

@@ -40,7 +40,8 @@ const (
 // Action is a bulk action and how far it is.
 type Action struct {
 	ID          string     `json:"id" doc:"Id of the bulk action; empty after a dry run"`
-	State       string     `json:"state" enum:"waiting,running,done,cancelled" doc:"How far it is"`
+	Status      string     `json:"status" enum:"waiting,running,done,cancelled" doc:"How far it is"`
+	State       string     `json:"state" enum:"waiting,running,done,cancelled" deprecated:"true" doc:"The same as status"`
 	By          string     `json:"by" doc:"Who requested it"`
 	Request     Request    `json:"request" doc:"What was requested"`
 	Matched     *int64     `json:"matched" doc:"How many things the filter selected when it was requested; null = more than are counted"`
@@ -60,7 +61,8 @@ type Action struct {
 type Item struct {
 	ID      string `json:"id" doc:"Batch id, job id, hash of the file, entry id or query id"`
 	Outcome string `json:"outcome" enum:"begun,done,refused" doc:"What became of it"`
-	State   string `json:"state,omitempty" doc:"Its state afterwards"`
+	Status  string `json:"status,omitempty" doc:"Its state afterwards"`
+	State   string `json:"state,omitempty" deprecated:"true" doc:"The same as status"`
 	Code    string `json:"code,omitempty" doc:"Kind of the error for which it was refused"`
 	Message string `json:"message,omitempty" doc:"Why it was refused"`
 }
@@ -106,7 +108,7 @@ func Begin(ctx context.Context, a *app.App, r Request, by Requester) (begun Acti
 		return begun, err
 	}
 	if a.DryRun {
-		begun = Action{State: Waiting, By: string(a.Actor), Request: r, Matched: matched, DryRun: true}
+		begun = Action{Status: Waiting, State: Waiting, By: string(a.Actor), Request: r, Matched: matched, DryRun: true}
 		begun.First, err = v.try(ctx, a, db, s, r)
 		return begun, err
 	}
@@ -190,6 +192,7 @@ func actionOf(row record.BulkAction) (Action, error) {
 	case row.BegunAt != nil:
 		a.State = Running
 	}
+	a.Status = a.State
 	kept := struct {
 		*Filter
 		Until time.Time `json:"until"` // as builds before the first release have it
@@ -271,7 +274,7 @@ func Items(ctx context.Context, a *app.App, id string, everyones bool, outcome s
 	rows, err := records.BulkItems(ctx, id, outcome, after, limit+1)
 	all := make([]Item, len(rows))
 	for i, row := range rows {
-		all[i] = Item{row.Target, row.Outcome, row.Result, row.Code, row.Message}
+		all[i] = Item{row.Target, row.Outcome, row.Result, row.Result, row.Code, row.Message}
 	}
 	return app.PageOf(limit, all, "item", func(i Item) string { return i.ID }), err
 }

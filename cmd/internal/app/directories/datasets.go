@@ -16,6 +16,7 @@ import (
 
 // Dataset is what becomes of the files of a dataset, and who said so.
 type Dataset struct {
+	ID           string `json:"id"` // its name
 	Name         string `json:"name"`
 	Collection   string `json:"collection"`
 	Profile      string `json:"profile"`
@@ -34,7 +35,7 @@ type Dataset struct {
 
 func datasetOf(s query.Setting) Dataset {
 	d := s.Dataset
-	return Dataset{Name: s.Name, Collection: d.Collection, Profile: d.Profile, GroupPattern: d.GroupPattern, ByVersion: d.ByVersion, Rules: d.Rules,
+	return Dataset{ID: s.Name, Name: s.Name, Collection: d.Collection, Profile: d.Profile, GroupPattern: d.GroupPattern, ByVersion: d.ByVersion, Rules: d.Rules,
 		Version: s.Version, By: s.By, When: domain.At(s.When), Why: s.Why}
 }
 

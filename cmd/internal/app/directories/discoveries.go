@@ -19,6 +19,7 @@ import (
 
 // Discovery says which open directory is polled for files of a dataset.
 type Discovery struct {
+	ID        string       `json:"id"` // its name
 	Name      string       `json:"name"`
 	URL       string       `json:"url"`
 	Dataset   string       `json:"dataset"`
@@ -95,7 +96,7 @@ func lastPollOf(p *record.Polled) *LastPoll {
 
 func discoveryOf(s query.Setting) Discovery {
 	d := s.Discovery
-	shown := Discovery{Name: s.Name, URL: d.URL, Dataset: d.Dataset, Group: d.Group, GroupBy: d.GroupBy, Deposit: d.Deposit, Every: float64(d.EverySeconds), Pattern: d.Pattern, Recursive: d.Recursive,
+	shown := Discovery{ID: s.Name, Name: s.Name, URL: d.URL, Dataset: d.Dataset, Group: d.Group, GroupBy: d.GroupBy, Deposit: d.Deposit, Every: float64(d.EverySeconds), Pattern: d.Pattern, Recursive: d.Recursive,
 		MaxSize: d.MaxSize, Paused: d.Paused, Version: s.Version, By: s.By, When: domain.At(s.When), Why: s.Why}
 	if !d.NewerThan.IsZero() {
 		shown.NewerThan = &d.NewerThan

@@ -93,7 +93,8 @@ const (
 
 // Shown is what became of a deposit.
 type Shown struct {
-	State string `json:"state"`
+	Status string `json:"status"`
+	State  string `json:"state" deprecated:"true" doc:"The same as status"`
 	drop.Deposit
 	Batch   domain.BatchID `json:"batch,omitempty"`   // once it is transferred
 	Removed *drop.Act      `json:"removed,omitempty"` // by an operator
@@ -102,16 +103,23 @@ type Shown struct {
 
 // stateOf returns the state of a deposit in the folder.
 func stateOf(d drop.Deposit) Shown {
-	s := Shown{State: Waiting, Deposit: d, Version: d.Version()}
+	state := Waiting
 	if d.Refused != nil {
-		s.State = Refused
+		state = Refused
 	}
+	s := shown(state, d)
+	s.Version = d.Version()
 	return s
 }
 
 func shownRemoved(r drop.Removed) Shown {
-	return Shown{State: Removed, Deposit: r.Deposit, Removed: &r.Act}
+	s := shown(Removed, r.Deposit)
+	s.Removed = &r.Act
+	return s
 }
+
+// shown returns a deposit in a state.
+func shown(state string, d drop.Deposit) Shown { return Shown{Status: state, State: state, Deposit: d} }
 
 // Show returns what became of a deposit of a submitter. The error is one of kind NotFound if
 // there never was such a deposit, or it was removed.
@@ -136,7 +144,9 @@ func Show(ctx context.Context, a *app.App, id, submitter string) (s Shown, err e
 	case err != nil:
 		return s, err
 	case batch != "":
-		return Shown{State: Transferred, Deposit: drop.Deposit{ID: id, Submitter: submitter}, Batch: batch}, nil
+		s = shown(Transferred, drop.Deposit{ID: id, Submitter: submitter})
+		s.Batch = batch
+		return s, nil
 	case rerr == nil:
 		return shownRemoved(removed), nil
 	}

@@ -24,6 +24,7 @@ type Workers struct {
 
 // Worker is a worker of the compute queue, once for each entry that it has.
 type Worker struct {
+	ID   string `json:"id"` // its name
 	Name string `json:"name"`
 	// Kind is session or lease, "" = the worker has no work now.
 	Kind     string      `json:"kind,omitempty"`
@@ -96,7 +97,7 @@ func workerOf(ctx context.Context, h *eventstore.Handler, id compute.ID) (w Work
 	}
 	e := at.State
 	name, _, _ := strings.Cut(e.Worker, "/")
-	w = Worker{Name: name, Kind: bySession, Entry: id, Dataset: e.Work.Dataset, Group: e.Work.Group, Attempt: e.Attempt, Since: e.Modified}
+	w = Worker{ID: name, Name: name, Kind: bySession, Entry: id, Dataset: e.Work.Dataset, Group: e.Work.Group, Attempt: e.Attempt, Since: e.Modified}
 	l, err := h.Leases.LoadLease(ctx, id)
 	switch {
 	case err == nil:
@@ -116,6 +117,6 @@ func (w *Workers) ended(e query.WorkerEnded) {
 		}
 	}
 	if !found {
-		w.Items = append(w.Items, Worker{Name: e.Name, Completed: e.Completed, Failed: e.Failed})
+		w.Items = append(w.Items, Worker{ID: e.Name, Name: e.Name, Completed: e.Completed, Failed: e.Failed})
 	}
 }

@@ -62,7 +62,7 @@ func Manifest(ctx context.Context, a *app.App, of Of) (c *Content, err error) {
 	if err != nil {
 		return nil, stored(err)
 	}
-	f := File{Kind: "system", Name: manifestName, Size: info.Size, SHA256: v.ManifestSHA256, MimeType: "application/json", key: h.version.ManifestKey}
+	f := File{Kind: "system", ID: manifestName, Name: manifestName, Size: info.Size, SHA256: v.ManifestSHA256, MimeType: "application/json", key: h.version.ManifestKey}
 	return open(ctx, h.objects, f, v.Version)
 }
 

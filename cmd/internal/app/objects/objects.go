@@ -58,7 +58,7 @@ type View struct {
 type Replica struct {
 	Version  int       `json:"version"`
 	Location string    `json:"location"` // URL of the store
-	State    string    `json:"state"`    // pending or stored
+	State    string    `json:"status"`   // pending or stored
 	Since    time.Time `json:"since"`    // in this state
 	Attempts int64     `json:"attempts"`
 	Error    string    `json:"error,omitempty"` // of the last attempt
@@ -67,6 +67,7 @@ type Replica struct {
 // File is a file of a version.
 type File struct {
 	Kind     string `json:"kind"` // producer (the depositor sent it) or system (Accession made it)
+	ID       string `json:"id"`   // its name, as paths have it; kind tells files of one name apart
 	Name     string `json:"name"`
 	Size     int64  `json:"size"` // bytes
 	SHA256   string `json:"sha256"`
@@ -251,5 +252,5 @@ func filesOf(ctx context.Context, records *record.Records, v record.FoundVersion
 }
 
 func fileOf(row record.FoundFile) File {
-	return File{Kind: row.Kind, Name: row.Name, Size: row.Size, SHA256: row.Sha256, MimeType: row.MimeType, key: row.Key}
+	return File{Kind: row.Kind, ID: row.Name, Name: row.Name, Size: row.Size, SHA256: row.Sha256, MimeType: row.MimeType, key: row.Key}
 }

@@ -30,6 +30,7 @@ const (
 
 // Shown is a profile and what says so.
 type Shown struct {
+	ID string `json:"id"` // its name
 	profile.Profile
 	Version string `json:"version"` // of the content
 	Source  string `json:"source"`
@@ -91,7 +92,7 @@ func Show(ctx context.Context, a *app.App, name string) (s Shown, err error) {
 		}
 		return s, err
 	}
-	s.Version, s.Source, s.File = s.Profile.Version, SourceFile, filepath.Base(s.Profile.File)
+	s.ID, s.Version, s.Source, s.File = name, s.Profile.Version, SourceFile, filepath.Base(s.Profile.File)
 	if away != nil {
 		s.Note = "this is what this process knows: it could not be asked whether something was set (" + away.Error() + ")"
 		return s, nil //nolint:nilerr // said in the answer

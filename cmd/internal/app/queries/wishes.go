@@ -19,12 +19,12 @@ import (
 
 // Mail is the mail with the report of a query, and how far it came.
 type Mail struct {
-	State       record.DeliveryState `json:"state"`
-	Recipients  int                  `json:"recipients"` // how many; addresses are not shown
-	Attempts    int                  `json:"attempts"`
-	Error       string               `json:"error,omitempty"`
-	DeliveredAt domain.Time          `json:"delivered_at"`         // null until it is
-	Again       []Mail               `json:"sent_again,omitempty"` // because an operator asked, oldest first
+	record.Standing
+	Recipients  int         `json:"recipients"` // how many; addresses are not shown
+	Attempts    int         `json:"attempts"`
+	Error       string      `json:"error,omitempty"`
+	DeliveredAt domain.Time `json:"delivered_at"`         // null until it is
+	Again       []Mail      `json:"sent_again,omitempty"` // because an operator asked, oldest first
 }
 
 // mailOf returns the mail of a query, nil = the records do not have it.
@@ -54,7 +54,7 @@ func mailBy(ctx context.Context, records *record.Records, key string) (*Mail, er
 	case err != nil:
 		return nil, err
 	}
-	return &Mail{State: d.State, Recipients: len(d.Recipients), Attempts: d.Attempts, Error: record.HideAddresses(d.LastError, d.Recipients), DeliveredAt: d.DeliveredAt}, nil
+	return &Mail{Standing: d.Standing(), Recipients: len(d.Recipients), Attempts: d.Attempts, Error: record.HideAddresses(d.LastError, d.Recipients), DeliveredAt: d.DeliveredAt}, nil
 }
 
 const (

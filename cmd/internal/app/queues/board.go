@@ -16,6 +16,7 @@ import (
 
 // Board is how a deposit queue stands.
 type Board struct {
+	ID      string      `json:"id"` // its name
 	Queue   string      `json:"queue"`
 	At      domain.Time `json:"at"`
 	Waiting int         `json:"waiting"`
@@ -75,7 +76,7 @@ func ShowBoard(ctx context.Context, a *app.App, queue string) (b Board, err erro
 	if err != nil {
 		return b, err
 	}
-	b = Board{Queue: queue, At: domain.At(handler.Clock()), Users: []OfUser{}, Resting: []query.Resting{}, Synchronous: []Direct{}}
+	b = Board{ID: queue, Queue: queue, At: domain.At(handler.Clock()), Users: []OfUser{}, Resting: []query.Resting{}, Synchronous: []Direct{}}
 	var view eventstore.RingView
 	if handler.Rings != nil {
 		if view, err = handler.Rings.View(ctx, queue); err != nil {

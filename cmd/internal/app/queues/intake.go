@@ -34,6 +34,7 @@ func setIntake(ctx context.Context, a *app.App, name, user, message, why string)
 
 // Closed is an intake that is closed.
 type Closed struct {
+	ID string `json:"id"` // of the setting that closes it: the queue, or the queue and the user
 	standing.Closed
 	By   string      `json:"by,omitempty"` // who closed it; these three are absent while the log cannot say it
 	When domain.Time `json:"when,omitzero"`
@@ -56,7 +57,7 @@ func Intake(ctx context.Context, a *app.App) (all []Closed, err error) {
 			if c.User != "" {
 				kind, name = domain.SettingUserLimit, domain.UserLimitName(queue, c.User)
 			}
-			shown := Closed{Closed: c}
+			shown := Closed{ID: name, Closed: c}
 			if shown.Setting, err = Version(ctx, a, kind, name); err != nil {
 				return nil, err
 			}

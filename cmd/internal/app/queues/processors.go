@@ -13,6 +13,7 @@ import (
 
 // Processor is a processor of a queue and what says what it asks for.
 type Processor struct {
+	ID   string `json:"id"` // queue and name, as [domain.ProcessorName] has them
 	Name string `json:"processor"`
 	domain.Processor
 	Source string `json:"source"` // see [Source]
@@ -28,13 +29,13 @@ func Processors(ctx context.Context, a *app.App, queues []string) (list []Proces
 			return nil, err
 		}
 		for _, name := range slices.Sorted(maps.Keys(now.Processors)) {
-			p := Processor{Name: name, Processor: now.Processors[name], Source: SourceBuiltIn}
+			p := Processor{ID: domain.ProcessorName(queue, name), Name: name, Processor: now.Processors[name], Source: SourceBuiltIn}
 			if _, set := now.Set.Processors[name]; set {
 				p.Source = SourceRunTime
 			} else if _, configured := now.Configured.Processors[name]; configured {
 				p.Source = SourceConfiguration
 			}
-			if p.Setting, err = Version(ctx, a, domain.SettingProcessor, domain.ProcessorName(queue, name)); err != nil {
+			if p.Setting, err = Version(ctx, a, domain.SettingProcessor, p.ID); err != nil {
 				return nil, err
 			}
 			list = append(list, p)

@@ -40,6 +40,7 @@ type Value struct {
 
 // Shown is what is in effect in a deposit queue.
 type Shown struct {
+	ID         string   `json:"id"` // its name
 	Queue      string   `json:"queue"`
 	Version    int64    `json:"version"`         // of its settings; each change raises it, also of a user or a processor
 	Setting    int64    `json:"setting_version"` // of what was set of the queue itself, for If-Match; 0 = nothing ever was
@@ -58,7 +59,7 @@ func Show(ctx context.Context, a *app.App, queue string) (s Shown, err error) {
 	if err != nil {
 		return s, err
 	}
-	s = Shown{Queue: queue, Version: int64(now.Version)}
+	s = Shown{ID: queue, Queue: queue, Version: int64(now.Version)}
 	for _, broken := range now.Unreadable {
 		s.Unreadable = append(s.Unreadable, broken.ID)
 	}

@@ -9,6 +9,7 @@ import (
 
 // Kind describes one kind of report.
 type Kind struct {
+	ID    string `json:"id"` // its name
 	Name  string `json:"name"`
 	About string `json:"about"`
 	// Batch says that it is about one batch, which must be named.

@@ -114,7 +114,7 @@ func longest(waiting []candidate, now time.Time) []Oldest {
 		if o, some := first[key]; some && !s.since.Before(o.Since.Time) {
 			continue
 		}
-		o := Oldest{Kind: s.of.Kind, State: s.state, ID: s.of.ID, Since: domain.At(s.since), Seconds: max(now.Sub(s.since).Seconds(), 0)}
+		o := Oldest{Kind: s.of.Kind, Status: s.state, State: s.state, ID: s.of.ID, Since: domain.At(s.since), Seconds: max(now.Sub(s.since).Seconds(), 0)}
 		if s.why != nil {
 			o.Why = s.why.Message
 		}

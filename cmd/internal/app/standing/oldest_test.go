@@ -75,8 +75,8 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Oldest{{Kind: domain.KindBatch, State: "pending", ID: "bid0000000002", Since: ago(2 * time.Hour), Seconds: 7200, Why: "no room"},
-		{Kind: domain.KindJob, State: "notify", ID: "jid0000000005", Since: ago(5 * time.Hour), Seconds: 18000}}
+	want := []Oldest{{Kind: domain.KindBatch, Status: "pending", State: "pending", ID: "bid0000000002", Since: ago(2 * time.Hour), Seconds: 7200, Why: "no room"},
+		{Kind: domain.KindJob, Status: "notify", State: "notify", ID: "jid0000000005", Since: ago(5 * time.Hour), Seconds: 18000}}
 	if diff := cmp.Diff(want, oldest); diff != "" {
 		t.Error(diff)
 	}

@@ -29,7 +29,8 @@ type Unserved struct {
 // Oldest is what has waited longest in a state.
 type Oldest struct {
 	Kind    domain.Kind `json:"kind"` // batch or job
-	State   string      `json:"state"`
+	Status  string      `json:"status"`
+	State   string      `json:"state" deprecated:"true" doc:"The same as status"`
 	ID      string      `json:"id"`
 	Since   domain.Time `json:"since"`
 	Seconds float64     `json:"seconds"`       // since then

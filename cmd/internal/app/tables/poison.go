@@ -63,6 +63,7 @@ func PoisonAt(ctx context.Context, a *app.App, seq uint64) (row PoisonEvent, err
 
 // PoisonRetried is the result of a retry for one held aggregate.
 type PoisonRetried struct {
+	ID        string `json:"id"` // of the aggregate
 	Aggregate string `json:"aggregate"`
 	Applied   int    `json:"applied"` // events that the tables have now
 	Waiting   int    `json:"waiting"` // events that are still held
@@ -96,7 +97,7 @@ func RetryPoison(ctx context.Context, a *app.App, one domain.Aggregate) (out []P
 		if err != nil {
 			return out, err
 		}
-		row := PoisonRetried{Aggregate: held.String(), Applied: r.Applied, Waiting: r.Waiting}
+		row := PoisonRetried{ID: held.String(), Aggregate: held.String(), Applied: r.Applied, Waiting: r.Waiting}
 		if r.Err != nil {
 			row.Error = r.Err.Error()
 		}

@@ -105,6 +105,16 @@ func (r *reader) shape(v any) any {
 	return map[string]any{"type": kind, "format": format}
 }
 
+// openAPI returns the description of the service.
+func openAPI(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("../../../../../docs/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // languages returns the shapes of what commands write and of what operations answer; the
 // problem is "error" in both.
 func languages(t *testing.T) (commands map[string][]any, answers map[string]any) {
@@ -124,10 +134,6 @@ func languages(t *testing.T) (commands map[string][]any, answers map[string]any)
 			}
 		}
 	}
-	text, err := os.ReadFile("../../../../../docs/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var described struct {
 		Paths map[string]map[string]struct {
 			ID        string `yaml:"operationId"`
@@ -137,7 +143,7 @@ func languages(t *testing.T) (commands map[string][]any, answers map[string]any)
 		}
 		Components struct{ Schemas map[string]any }
 	}
-	if err := yaml.Unmarshal(text, &described); err != nil {
+	if err := yaml.Unmarshal(openAPI(t), &described); err != nil {
 		t.Fatal(err)
 	}
 	there := &reader{defs: described.Components.Schemas, at: "#/components/schemas/"}
@@ -254,5 +260,107 @@ func TestNamesInJSON(t *testing.T) {
 	}
 	for op, answer := range answers {
 		alone(op, answer)
+	}
+}
+
+// noThings says of lists why their items have no id.
+var noThings = map[string]string{
+	"accession file history": "an item is a change of a file: version counts those of one file",
+}
+
+// statesByName are the answers that name states of the workflow, and are not in one.
+var statesByName = []string{"status batches", "status queues", "status unserved"}
+
+// TestThingsHaveAnIDAndAStatus: each item of a list has its id as id, and the state that a
+// thing is in is its status in every answer, also where state was the word.
+func TestThingsHaveAnIDAndAStatus(t *testing.T) {
+	t.Parallel()
+	commands, answers := languages(t)
+	lists, found := 0, map[string]bool{}
+	var check func(of string, v any)
+	check = func(of string, v any) {
+		switch v := v.(type) {
+		case list:
+			check(of, v.Of)
+		case []any:
+			for _, each := range v {
+				check(of, each)
+			}
+		case map[string]any:
+			_, state := v["state"]
+			if _, status := v["status"]; state && !status && !strings.HasSuffix(of, " filter") { // which chooses by status
+				if found[of] = true; !slices.Contains(statesByName, of) {
+					t.Errorf("%s has a state and no status", of)
+				}
+			}
+			for name, each := range v {
+				check(strings.TrimPrefix(of, "accession ")+" "+strings.TrimSuffix(name, "?"), each)
+			}
+		}
+	}
+	items := func(of string, form any) {
+		page, _ := form.(map[string]any)
+		check(strings.Replace(of, ".show", "", 1), form)
+		all, ok := page["items"].(list)
+		if !ok {
+			return
+		}
+		lists++
+		forms, several := all.Of.([]any)
+		if !several {
+			forms = []any{all.Of}
+		}
+		for _, each := range forms {
+			item, _ := each.(map[string]any)
+			if found[of] = found[of] || item["id"] == nil; (item["id"] == nil) != (noThings[of] != "") {
+				t.Errorf("an item of %s has an id that is always there: %t; why not: %q", of, item["id"] != nil, noThings[of])
+			}
+		}
+	}
+	for name, forms := range commands {
+		for _, form := range forms {
+			items("accession "+name, form)
+		}
+	}
+	for op, answer := range answers {
+		items(op, answer)
+	}
+	for _, of := range append(slices.Collect(maps.Keys(noThings)), statesByName...) {
+		if !found[of] {
+			t.Errorf("%s is no exception any more", of)
+		}
+	}
+	if lists < 60 {
+		t.Errorf("only %d lists", lists)
+	}
+}
+
+// TestWordsThatAreLeftAreMarked: where status was called state, that word is there too, and
+// both documents mark it as deprecated.
+func TestWordsThatAreLeftAreMarked(t *testing.T) {
+	t.Parallel()
+	for page, text := range map[string][]byte{"output.schema.json": docs.OutputSchema, "openapi.yaml": openAPI(t)} {
+		var all map[string]any
+		if err := yaml.Unmarshal(text, &all); err != nil {
+			t.Fatal(err)
+		}
+		schemas, _ := all["$defs"].(map[string]any)
+		if schemas == nil {
+			schemas = all["components"].(map[string]any)["schemas"].(map[string]any)
+		}
+		both := 0
+		for name, v := range schemas {
+			properties, _ := v.(map[string]any)["properties"].(map[string]any)
+			state, _ := properties["state"].(map[string]any)
+			if state == nil || properties["status"] == nil {
+				continue
+			}
+			if both++; state["deprecated"] != true {
+				t.Errorf("%s: the state of %s is not marked as deprecated", page, name)
+			}
+		}
+		if both < 6 {
+			t.Errorf("%s has a state beside the status in only %d schemas", page, both)
+		}
 	}
 }

@@ -16,9 +16,10 @@ import (
 func TestBatchShowsItsMails(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	queued := app.Message{About: "queued", Channel: "mail", State: "delivered", Recipients: 2, Attempts: 1, LastAttemptAt: domain.At(now)}
-	failed := app.Message{About: "report", Channel: "mail", State: "failed", Attempts: 3, Error: "the drop\x1b[2J is full", By: "daemon/x", Reason: "twice"}
-	again := app.Message{About: "report", Again: true, Channel: "mail", State: "delivered", By: "user/maria", Reason: "they lost it"}
+	queued := app.Message{About: "queued", Channel: "mail", Recipients: 2, Attempts: 1, LastAttemptAt: domain.At(now)}
+	failed := app.Message{About: "report", Channel: "mail", Attempts: 3, Error: "the drop\x1b[2J is full", By: "daemon/x", Reason: "twice"}
+	again := app.Message{About: "report", Again: true, Channel: "mail", By: "user/maria", Reason: "they lost it"}
+	queued.State, failed.State, again.State = "delivered", "failed", "delivered"
 	reported := app.BatchView{Projected: true}
 	reported.ReportedAt = &now
 	for _, c := range []struct {
