@@ -180,7 +180,7 @@ func TestBulkActionsInAllCollections(t *testing.T) {
 	in.shown()
 
 	const retry, fail = `{"kind":"entry","verb":"retry","filter":{"collection":"test","profile":"test"}}`, `{"kind":"query","verb":"fail","filter":{"submitter":"olga"},"reason":"not any more"}`
-	for _, body := range []string{retry, fail} {
+	for _, body := range []string{retry, fail, `{"kind":"drop","verb":"rm","filter":{"collection":"test"}}`} {
 		for _, query := range []string{"", "?dry_run=true"} {
 			d.ask(oscar, "POST", "/v1/bulk-actions"+query, body).is(d, 403, app.Forbidden)
 		}

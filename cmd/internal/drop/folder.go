@@ -87,6 +87,8 @@ type Act struct {
 	At     time.Time    `json:"at"`
 	By     domain.Actor `json:"by"`
 	Reason string       `json:"reason,omitempty"`
+	// Command is the id of the command, "" = it has none.
+	Command string `json:"command,omitempty"`
 	// Version is that of the deposit after it, 0 = of an older program.
 	Version int64 `json:"version,omitempty"`
 }

@@ -13,10 +13,8 @@ import (
 // The reasons why a command of operators is given to one thing at a time only.
 const (
 	namedOne = "it is about a setting, of which there are a few with names"
-	isFolder = "it is about a file in the drop folder, which is in no table that a filter could select from"
 	isNew    = "it makes an entry, of which there is none yet that a filter could select"
 	isLease  = "it is of the worker that has the lease, or asks for one"
-	isMail   = "after a process was killed the next try would send a further mail: each has a key of its own"
 	isBulk   = "it is a bulk action itself"
 	isPlace  = "it is for the one batch whose work has gone: freed too early, more of a user's deposits run than may"
 )
@@ -27,9 +25,9 @@ var oneByOne = map[string]string{
 	"collection": namedOne, "processor": namedOne, "timeouts": namedOne, "slot": namedOne, "dataset": namedOne, "discover": namedOne,
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
-	"drop.start": namedOne, "drop.stop": namedOne, "drop.retry": isFolder, "drop.rm": isFolder,
+	"drop.start": namedOne, "drop.stop": namedOne,
 	"compute.submit": isNew, "compute.claim": isLease, "compute.heartbeat": isLease, "compute.complete": isLease, "compute.fail": isLease, "compute.put": isLease,
-	"query.send-report": isMail, "batch.send-report": isMail, "queue.free": isPlace, "bulk": isBulk, "poison": "it applies all that is held, or what is held of one thing",
+	"queue.free": isPlace, "bulk": isBulk, "poison": "it applies all that is held, or what is held of one thing",
 }
 
 // TestCommandsAreBulkActions: a command of operators may be given to all that a filter selects,

@@ -23,7 +23,7 @@ const (
 // noRows are the use cases that are no row of the table, with the reason.
 var noRows = map[string]string{
 	"app.App.ReadProfiles": isPart, "app.App.Meta": isPart, "app.App.CommandID": isPart, "app.App.WaitProjected": isPart, "queues.Resume": isPart, "profiles.LastChange": isPart,
-	"objects.Here": isPart, "people.People.Caller": isPart, "app.App.ResumeQueue": isPart, "showing.Latest": isPart,
+	"objects.Here": isPart, "drops.Given": isPart, "people.People.Caller": isPart, "app.App.ResumeQueue": isPart, "showing.Latest": isPart,
 
 	"app.App.Repair": isMachine, "app.App.Republish": isMachine, "app.App.RestoreLog": isMachine, "app.App.RestoreZooKeeper": isMachine,
 	"app.App.Verify": isMachine, "tables.Compare": isMachine, "tables.DropRebuild": isMachine, "tables.Migrate": isMachine, "tables.Rebuild": isMachine,

@@ -350,6 +350,14 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/bulk (Filter).check", Do: []Op{Never("value")},
 	Package: "cmd/internal/app/bulk", Test: "TestConditionsOfKinds",
 }, {
+	Name: "the look for a deposit that an earlier try has let in", Why: "a bulk action says of what it has let in again, or removed, that it was refused",
+	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Never("KindDrop")},
+	Package: e2e, Test: "TestBulkActionsOfDrops",
+}, {
+	Name: "the profiles of the collection whose deposits a bulk action selects", Why: "the deposits of all collections are removed in place of those of one",
+	At: "cmd/internal/app/bulk (selection).has", Do: []Op{Never("profiles", "Contains")},
+	Package: e2e, Test: "TestBulkActionsOfDrops",
+}, {
 	Name: "the tables that a bulk action waits for", Why: "while the tables are behind, a bulk action says of what it has changed that it was refused",
 	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Never("maxTries")},
 	Package: "cmd/internal/app/bulk", Test: "TestTablesThatAreBehind",

@@ -322,6 +322,7 @@ type DomainMetadataRecords struct {
 type DropAct struct {
 	At      time.Time `json:"at"`
 	By      string    `json:"by"`
+	Command *string   `json:"command,omitempty"`
 	Reason  *string   `json:"reason,omitempty"`
 	Version *int64    `json:"version,omitempty"`
 }
@@ -353,12 +354,16 @@ type DropsShown struct {
 	Retried        *DropAct     `json:"retried,omitempty"`
 	Sha256         string       `json:"sha256"`
 	Size           int64        `json:"size"`
-	State          string       `json:"state"`
-	Submitter      string       `json:"submitter"`
-	Title          *string      `json:"title,omitempty"`
-	Type           *string      `json:"type,omitempty"`
-	User           *string      `json:"user,omitempty"`
-	Version        *int64       `json:"version,omitempty"`
+
+	// State The same as status
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	State     string  `json:"state"`
+	Status    string  `json:"status"`
+	Submitter string  `json:"submitter"`
+	Title     *string `json:"title,omitempty"`
+	Type      *string `json:"type,omitempty"`
+	User      *string `json:"user,omitempty"`
+	Version   *int64  `json:"version,omitempty"`
 }
 
 // FileRow defines model for FileRow.
@@ -486,8 +491,12 @@ type Message struct {
 	Reason        *string   `json:"reason,omitempty"`
 	Recipients    int64     `json:"recipients"`
 	SentAgain     bool      `json:"sent_again"`
-	State         string    `json:"state"`
-	Trace         *string   `json:"trace,omitempty"`
+
+	// State The same as status
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	State  string  `json:"state"`
+	Status string  `json:"status"`
+	Trace  *string `json:"trace,omitempty"`
 }
 
 // MetadataRecord defines model for MetadataRecord.
@@ -502,6 +511,7 @@ type MetadataRecord struct {
 
 // ObjectsFile defines model for ObjectsFile.
 type ObjectsFile struct {
+	Id       string `json:"id"`
 	Kind     string `json:"kind"`
 	MimeType string `json:"mime_type"`
 	Name     string `json:"name"`
@@ -639,7 +649,11 @@ type QueriesMail struct {
 	Error       *string        `json:"error,omitempty"`
 	Recipients  int64          `json:"recipients"`
 	SentAgain   *[]QueriesMail `json:"sent_again,omitempty"`
-	State       string         `json:"state"`
+
+	// State The same as status
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	State  string `json:"state"`
+	Status string `json:"status"`
 }
 
 // ReportAsOf defines model for ReportAsOf.

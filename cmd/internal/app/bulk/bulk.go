@@ -22,7 +22,7 @@ import (
 
 // Request is a command about all that a filter selects.
 type Request struct {
-	Kind     domain.Kind `json:"kind" enum:"batch,job,file,entry,query" doc:"What it is about"`
+	Kind     domain.Kind `json:"kind" enum:"batch,job,file,entry,query,drop" doc:"What it is about"`
 	Verb     string      `json:"verb" maxLength:"20" example:"requeue" doc:"The command, as for one thing"`
 	Filter   Filter      `json:"filter" doc:"What it selects; at least one condition"`
 	Priority *int        `json:"priority,omitempty" minimum:"0" maximum:"99" doc:"The new priority, with the verb priority: lower runs first"`
@@ -59,7 +59,7 @@ type Action struct {
 
 // Item is a thing that a bulk action has taken.
 type Item struct {
-	ID      string `json:"id" doc:"Batch id, job id, hash of the file, entry id or query id"`
+	ID      string `json:"id" doc:"Batch id, job id, hash of the file, entry id, query id or id of the deposit"`
 	Outcome string `json:"outcome" enum:"begun,done,refused" doc:"What became of it"`
 	Status  string `json:"status,omitempty" doc:"Its state afterwards"`
 	State   string `json:"state,omitempty" deprecated:"true" doc:"The same as status"`
@@ -78,7 +78,7 @@ type Requester struct {
 func (r Request) Permit(by Requester) error {
 	if (selection{kind: r.Kind, sees: by.Acts}).closed() {
 		return &app.Error{Kind: app.Forbidden, What: "give a command to all", Err: fmt.Errorf("you have no right to act on all %s", Plural(r.Kind)),
-			Hint: "entries and queries are of no collection: it takes the right to act in all, which an administrator gives with `accession user grant`"}
+			Hint: "entries, queries and deposits in the drop folder are of no collection: it takes the right to act in all, which an administrator gives with `accession user grant`"}
 	}
 	return nil
 }

@@ -281,6 +281,9 @@ func (n *running) about(item *record.BulkItem) domain.Aggregate {
 // show, and then sets what became of it. If it was changed after the version that might be
 // changed, that is waited for: in vain, it is tried again later, but for the last try.
 func (n *running) given(ctx context.Context, item *record.BulkItem) (bool, error) {
+	if n.request.Kind == KindDrop {
+		return n.givenTo(item)
+	}
 	waiting, cancel := context.WithTimeout(ctx, shownTime)
 	defer cancel()
 	if err := n.App.Open.Projected(waiting, n.about(item), item.Version+1); err != nil && (waiting.Err() == nil || item.Tries < maxTries) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/directories"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -27,8 +28,8 @@ type Filter struct {
 	Profile    string    `json:"profile,omitempty" maxLength:"200" doc:"Only of this profile, entries: of its datasets; not of queries"`
 	Collection string    `json:"collection,omitempty" maxLength:"200" doc:"Only of this collection, entries: of its datasets; not of queries"`
 	Submitter  string    `json:"submitter,omitempty" maxLength:"256" doc:"Only submitted by this user"`
-	Code       string    `json:"code,omitempty" maxLength:"100" doc:"Only those that failed or wait for a reason with this code"`
-	Host       string    `json:"host,omitempty" maxLength:"300" doc:"Only those whose payload comes from this host, entries: with an input of it; not of queries"`
+	Code       string    `json:"code,omitempty" maxLength:"100" doc:"Only those that failed or wait for a reason with this code; not of deposits"`
+	Host       string    `json:"host,omitempty" maxLength:"300" doc:"Only those whose payload comes from this host, entries: with an input of it; not of queries and deposits"`
 	Since      time.Time `json:"since,omitzero" doc:"Only those begun from this time on"`
 	OlderThan  time.Time `json:"older_than,omitzero" doc:"Only those begun before this time"`
 }
@@ -52,8 +53,9 @@ func (f Filter) check(kind domain.Kind) error {
 		{"job", f.Job, []domain.Kind{domain.KindFile}},
 		{"name", f.Name, []domain.Kind{domain.KindFile}},
 		{"dataset", f.Dataset, []domain.Kind{domain.KindFile, domain.KindEntry}},
-		{"profile", f.Profile, deposited},
-		{"collection", f.Collection, deposited},
+		{"code", f.Code, append([]domain.Kind{domain.KindQuery}, deposited...)},
+		{"profile", f.Profile, append([]domain.Kind{KindDrop}, deposited...)},
+		{"collection", f.Collection, append([]domain.Kind{KindDrop}, deposited...)},
 		{"host", f.Host, deposited},
 	} {
 		if c.value != "" && !slices.Contains(c.of, kind) {
@@ -92,6 +94,8 @@ func statesOf(kind domain.Kind) []string {
 		return words([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})
 	case domain.KindQuery:
 		return words([]asked.State{asked.Received, asked.Parked, asked.Grabbed, asked.Answered, asked.Failed})
+	case KindDrop:
+		return []string{drops.Waiting, drops.Refused}
 	default:
 		return words(domain.FileStates)
 	}
@@ -111,17 +115,23 @@ type selection struct {
 	Filter
 	sees     *access.Filter // nil = everything
 	datasets []string       // of the profile and the collection, of entries; nil = any
+	profiles []string       // of the collection, of deposits in the drop folder; nil = any
+	folder   *app.App       // that has the drop folder
 }
 
-// closed reports whether its user may act on nothing of its kind. Entries and queries are of
-// no collection: as for one of them, it takes the right to act in all.
+// closed reports whether its user may act on nothing of its kind. Entries, queries and deposits
+// in the drop folder are of no collection: as for one of them, it takes the right to act in all.
 func (s selection) closed() bool {
-	everywhere := s.kind == domain.KindEntry || s.kind == domain.KindQuery
+	everywhere := s.kind == domain.KindEntry || s.kind == domain.KindQuery || s.kind == KindDrop
 	return s.sees != nil && (s.sees.Empty() || everywhere && !s.sees.All)
 }
 
-// resolve finds the datasets of the profile and the collection, by which entries are selected.
+// resolve finds the datasets of the profile and the collection, by which entries are selected,
+// or the profiles of the collection.
 func (s *selection) resolve(ctx context.Context, a *app.App) error {
+	if s.kind == KindDrop {
+		return s.collected(ctx, a)
+	}
 	if s.kind != domain.KindEntry || s.Profile == "" && s.Collection == "" {
 		return nil
 	}
@@ -177,6 +187,8 @@ func (s selection) after(ctx context.Context, db query.DB, last string, limit in
 			items = append(items, record.BulkItem{Target: e.ID, Version: e.Version})
 		}
 		return items, err
+	case KindDrop:
+		return s.deposits(ctx, last, limit)
 	case domain.KindQuery:
 		rows, err := query.Queries(ctx, db, s.queries(last, limit))
 		for _, q := range rows {
@@ -220,7 +232,7 @@ const sample = 10
 
 // Tried is what a command would do to one thing.
 type Tried struct {
-	ID      string       `json:"id" doc:"Batch id, job id, hash of the file, entry id or query id"`
+	ID      string       `json:"id" doc:"Batch id, job id, hash of the file, entry id, query id or id of the deposit"`
 	Change  *app.Changed `json:"change,omitempty" doc:"What would change"`
 	Code    string       `json:"code,omitempty" doc:"Kind of the error for which it would be refused"`
 	Refusal string       `json:"refusal,omitempty" doc:"Why it would be refused"`

@@ -30,6 +30,11 @@ func TestConditionsOfKinds(t *testing.T) {
 		{domain.KindQuery, false, Filter{Profile: "maps"}},
 		{domain.KindQuery, false, Filter{Host: "data.example.org"}},
 		{domain.KindQuery, false, Filter{}},
+		{KindDrop, true, Filter{State: "refused", Profile: "maps", Collection: "maps", Submitter: "ana"}},
+		{KindDrop, false, Filter{State: "removed"}},
+		{KindDrop, false, Filter{Code: "checksum"}},
+		{KindDrop, false, Filter{Host: "data.example.org"}},
+		{KindDrop, false, Filter{Batch: "bid0000000001"}},
 	} {
 		if err := c.of.check(c.kind); (err == nil) != c.fits {
 			t.Errorf("%s %+v: %v", c.kind, c.of, err)

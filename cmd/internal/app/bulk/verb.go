@@ -1,5 +1,6 @@
 // Package bulk has the use cases about bulk actions: commands of operators about all batches,
-// jobs, files, entries or queries that a filter selects, which the service carries out.
+// jobs, files, entries, queries or deposits in the drop folder that a filter selects, which the
+// service carries out.
 package bulk
 
 import (
@@ -10,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/again"
+	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/domain"
@@ -43,6 +45,7 @@ func function[ID ~string](do func(context.Context, *app.App, ID, string) (app.Ch
 var Verbs = []Verb{
 	verbOf(domain.KindBatch, "release", false, (*app.App).ReleaseBatch),
 	verbOf(domain.KindBatch, "update-report", false, (*app.App).RequestUpdate),
+	verbOf(domain.KindBatch, "send-report", false, (*app.App).SendReport),
 	verbOf(domain.KindBatch, "delete", true, (*app.App).DeleteBatch),
 	verbOf(domain.KindBatch, "cleanup", false, (*app.App).CleanBatch),
 	verbOf(domain.KindJob, "hold", false, (*app.App).HoldJob),
@@ -58,8 +61,11 @@ var Verbs = []Verb{
 	verbOf(domain.KindFile, "redownload", true, function(again.Redownload)),
 	verbOf(domain.KindFile, "reprocess", true, function(again.Reprocess)),
 	verbOf(domain.KindFile, "abandon", true, function(again.Abandon)),
-	verbOf(domain.KindEntry, "retry", false, function(entries.Retry)),
+	verbOf(domain.KindEntry, retry, false, function(entries.Retry)),
 	verbOf(domain.KindQuery, "fail", true, function(queries.Fail)),
+	verbOf(domain.KindQuery, "send-report", false, function(sendReport)),
+	verbOf(KindDrop, retry, false, function(drops.Retry)),
+	verbOf(KindDrop, "rm", false, function(drops.Remove)),
 }
 
 // find returns the row of a request, or an error that says what is wrong with the request.
@@ -83,7 +89,15 @@ func find(r Request) (Verb, error) {
 }
 
 // Kinds are what bulk actions are about.
-var Kinds = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindEntry, domain.KindQuery}
+var Kinds = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindEntry, domain.KindQuery, KindDrop}
+
+// Singular returns the word for a thing of a kind.
+func Singular(kind domain.Kind) string {
+	if kind == KindDrop {
+		return "deposit"
+	}
+	return string(kind)
+}
 
 // Plural returns the word for things of a kind.
 func Plural(kind domain.Kind) string {
@@ -95,7 +109,7 @@ func Plural(kind domain.Kind) string {
 	case domain.KindQuery:
 		return "queries"
 	}
-	return string(kind) + "s"
+	return Singular(kind) + "s"
 }
 
 func invalid(hint, format string, args ...any) error {

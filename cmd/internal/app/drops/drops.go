@@ -279,7 +279,25 @@ func change(a *app.App, id, why, to string, do func(*drop.Folder, drop.Deposit, 
 		return c, err
 	}
 	c = app.Changed{Target: target.Target{ID: id, Subject: "drop/" + id}, Version: version + 1, From: stateOf(d).State, State: to, DryRun: a.DryRun}
-	return c, do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why})
+	return c, do(folder, d, drop.Act{At: time.Now().UTC(), By: a.Actor, Reason: why, Command: a.CommandID()})
+}
+
+// Given reports whether a command was given to a deposit that was in the folder, or it has left
+// as a batch: no operator has removed it.
+func Given(a *app.App, id, command string) (given, left bool, err error) {
+	folder, err := a.Open.Drop(false)
+	if err != nil {
+		return false, false, err
+	}
+	d, err := folder.Find(id)
+	if !errors.Is(err, drop.ErrNotFound) {
+		return d.Retried != nil && d.Retried.Command == command, false, err
+	}
+	removed, err := folder.Removed(id)
+	if errors.Is(err, drop.ErrNotFound) {
+		return false, true, nil
+	}
+	return removed.Command == command, false, err
 }
 
 // keyOf returns the idempotency key under which a deposit of the folder is submitted: it

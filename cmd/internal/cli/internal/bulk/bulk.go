@@ -1,5 +1,5 @@
 // Package bulk has the commands about bulk actions: one command about all batches, jobs, files,
-// entries or queries that a filter selects.
+// entries, queries or deposits in the drop folder that a filter selects.
 package bulk
 
 import (
@@ -49,9 +49,9 @@ func Command(e Env) *cobra.Command {
 		Use:   "bulk",
 		Short: "Give a command to all that a filter selects",
 		Long: `A bulk action gives one command, such as requeue, to all batches, jobs, files, entries of
-the compute queue or queries that a filter selects. The service carries it out (the role
-daemons), each thing once, also when a process is killed in the middle; what could not be
-changed is kept with its reason.`,
+the compute queue, queries or deposits in the drop folder that a filter selects. The
+service carries it out (the role daemons), each thing once, also when a process is killed
+in the middle; what could not be changed is kept with its reason.`,
 		Example: "  accession bulk begin job requeue --state failed --code checksum --dry-run\n  accession bulk items " + sample + " --outcome refused",
 	}, e.begin(), e.ls(), e.show(), e.items(), e.cancel())
 }
@@ -88,6 +88,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 		Example: "  accession bulk begin job requeue --state failed --code checksum --reason \"the source is repaired\"\n" +
 			"  accession bulk begin job hold --batch bid0000000001 --state pending --yes\n" +
 			"  accession bulk begin entry retry --dataset tides --state FAILED --code exit_status --yes\n" +
+			"  accession bulk begin drop retry --state refused --profile maps --reason \"the profile is there\"\n" +
 			"  accession bulk begin batch cleanup --state completed --older-than 90d --dry-run -o json",
 		Args: cobra.ExactArgs(2),
 	}
@@ -166,7 +167,7 @@ func count(n *int64, kind domain.Kind) string {
 	case n == nil:
 		return "more than 10,000 " + bulk.Plural(kind)
 	case *n == 1:
-		return "1 " + string(kind)
+		return "1 " + bulk.Singular(kind)
 	}
 	return fmt.Sprintf("%d %s", *n, bulk.Plural(kind))
 }

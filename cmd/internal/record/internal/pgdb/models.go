@@ -81,7 +81,7 @@ type RecordAuditEntry struct {
 	Reason string `json:"reason"`
 }
 
-// One row per command that an operator gave about all batches, jobs, files, entries or queries that a filter selects. The service carries it out.
+// One row per command that an operator gave about all batches, jobs, files, entries, queries or deposits in the drop folder that a filter selects. The service carries it out.
 type RecordBulkAction struct {
 	// Its id (UUID); the events that it caused have the command bulk-ID.
 	ID string `json:"id"`
@@ -93,7 +93,7 @@ type RecordBulkAction struct {
 	InputSha256 string `json:"input_sha256"`
 	// Who requested it, as events name the actor.
 	Actor string `json:"actor"`
-	// What it is about: batch, job, file, entry or query.
+	// What it is about: batch, job, file, entry, query or drop.
 	Kind string `json:"kind"`
 	// The command, such as requeue.
 	Verb string `json:"verb"`
@@ -101,7 +101,7 @@ type RecordBulkAction struct {
 	Filter json.RawMessage `json:"filter"`
 	// The user with rights who requested it; empty = a user of the machine itself.
 	UserName string `json:"user_name"`
-	// In which collections that user might act when it was requested; null = in all, as on the machine itself. Entries and queries take all.
+	// In which collections that user might act when it was requested; null = in all, as on the machine itself. Entries, queries and deposits in the drop folder take all.
 	Sees json.RawMessage `json:"sees"`
 	// The new priority, of the verb priority.
 	Priority *int32 `json:"priority"`
@@ -133,7 +133,7 @@ type RecordBulkAction struct {
 type RecordBulkItem struct {
 	// The bulk action.
 	ActionID string `json:"action_id"`
-	// Id of the batch, job, file, entry or query.
+	// Id of the batch, job, file, entry, query or deposit.
 	Target string `json:"target"`
 	// The version that may be changed; 0 = any.
 	Version int64 `json:"version"`
