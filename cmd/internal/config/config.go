@@ -288,9 +288,13 @@ type Config struct {
 	HTTPCertificate string `key:"http_certificate" form:"directory"`
 	HTTPKey         string `key:"http_key" form:"directory"`
 	// HTTPProxies are the networks of the proxies in front: where a request comes from is
-	// the last address in its X-Forwarded-For that is none of theirs. Without it that header
-	// is not looked at.
+	// the last address in the header of http_proxy_header that is none of theirs. Without it
+	// no such header is looked at.
 	HTTPProxies string `key:"http_proxies" form:"networks"`
+	// HTTPProxyHeader is the header in which the proxies in front write where a request comes
+	// from: x-forwarded-for, or forwarded (RFC 7239). The other one, which they may hand on as
+	// a client wrote it, is not looked at.
+	HTTPProxyHeader string `key:"http_proxy_header" default:"x-forwarded-for" form:"proxy header"`
 	// UploadLimit is the size of the largest file that is taken over HTTP: bytes, also
 	// written 512 MiB or 10 GiB.
 	UploadLimit Bytes `key:"upload_limit" default:"10 GiB"`

@@ -57,13 +57,20 @@ var forms = map[string]form{
 		u, err := url.Parse(s)
 		return isURL("http", "https")(s) && err == nil && u.User == nil
 	}},
-	"store":      {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
-	"server":     {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
-	"listener":   {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},
-	"mail TLS":   oneOf("starttls", "tls", "none"),
-	"log format": oneOf("auto", "json", "text"),
-	"log level":  oneOf("debug", "info", "warn", "error"),
+	"store":        {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
+	"server":       {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
+	"listener":     {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},
+	"mail TLS":     oneOf("starttls", "tls", "none"),
+	"proxy header": oneOf(ProxyHeader, ProxyForwarded),
+	"log format":   oneOf("auto", "json", "text"),
+	"log level":    oneOf("debug", "info", "warn", "error"),
 }
+
+// What http_proxy_header may be.
+const (
+	ProxyHeader    = "x-forwarded-for"
+	ProxyForwarded = "forwarded"
+)
 
 func formOf(f reflect.StructField) form { return forms[cmp.Or(f.Tag.Get("form"), f.Type.String())] }
 

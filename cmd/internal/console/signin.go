@@ -58,7 +58,7 @@ func bare(r *http.Request) bool {
 	}
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	own := host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-	return r.TLS == nil && !own && r.Header.Get("X-Forwarded-Proto") != "https"
+	return r.TLS == nil && !own && r.Header.Get("X-Forwarded-Proto") != "https" && !strings.Contains(strings.ToLower(r.Header.Get("Forwarded")), "proto=https")
 }
 
 func (c *Console) signIn(v *visit) (page, error) {

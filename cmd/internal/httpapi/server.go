@@ -50,6 +50,8 @@ type Server struct {
 	Log     *slog.Logger
 	// Proxies are the networks of the proxies in front.
 	Proxies []netip.Prefix
+	// Forwarded says that they write Forwarded, and not X-Forwarded-For.
+	Forwarded bool
 	// Certificate and Key are files in PEM form; "" = without TLS.
 	Certificate, Key string
 

@@ -20,7 +20,7 @@ func (in *Installation) HTTP(ctx context.Context) (*httpapi.Listener, error) {
 		return nil, err
 	}
 	s := &httpapi.Server{Open: in.Resources(), People: &people.People{Records: record.New(pool)}, Version: in.Version, Log: in.log.With("role", "http"),
-		Proxies: proxies, Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
+		Proxies: proxies, Forwarded: in.cfg.HTTPProxyHeader == config.ProxyForwarded, Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
 	l, err := s.Listen(ctx, in.cfg.ListenHTTP)
 	if err != nil {
 		return nil, failed("listen for people and programs", err,

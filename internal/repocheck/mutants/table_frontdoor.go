@@ -322,6 +322,22 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/httpapi withoutCaller", Do: []Op{Always("docsPath")},
 	Package: "cmd/internal/httpapi", Test: "TestRoutesWithoutCaller",
 }, {
+	Name: "the crowd of passwords that are checked at once", Why: "wrong passwords from many addresses keep everyone's sign-in waiting, and hold connections to the database",
+	At: "cmd/internal/app/people (*People).attempt", Do: []Op{Never("crowd")},
+	Package: e2e, Test: "TestCrowdOfPasswords",
+}, {
+	Name: "the proxies that are believed about where a request comes from", Why: "a client names another address with each wrong password, and is never stopped",
+	At: "cmd/internal/httpapi (*Server).proxied", Do: []Op{Return("true")},
+	Package: "cmd/internal/httpapi", Test: "TestComesFrom",
+}, {
+	Name: "the one header in which proxies write where a request comes from", Why: "a client writes the header that the proxy hands on, and names another address with each wrong password",
+	At: "cmd/internal/httpapi (*Server).comesFrom", Do: []Op{Never("Forwarded")},
+	Package: "cmd/internal/httpapi", Test: "TestForwarded",
+}, {
+	Name: "the hops of a header Forwarded that is not written as it must be", Why: "a client swallows what the proxy puts behind its part of the header, and names another address",
+	At: "cmd/internal/httpapi forwardedFor", Do: []Op{Never("named")},
+	Package: "cmd/internal/httpapi", Test: "TestForwarded",
+}, {
 	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
 	At: "cmd/internal/app/bulk (*running).command", Do: []Op{Never("KindFile")},
 	Package: e2e, Test: "TestJobsThatFailAgainUnderABulkAction",

@@ -4,6 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"errors"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
@@ -31,6 +34,21 @@ const hashSize, saltSize = 32, 16
 
 // hashing bounds how many passwords are hashed at once: each takes the memory of its cost.
 var hashing = make(chan struct{}, 2)
+
+// checking is how many passwords are checked or wait for it, at most crowd: a crowd of them holds
+// neither memory nor connections to the database, and the wait of the others is short.
+var checking atomic.Int32
+
+const (
+	crowd      = 64
+	retryCrowd = 2 * time.Second
+)
+
+// errCrowd refuses an attempt to sign in that does not count as one.
+func errCrowd() error {
+	return &app.Error{Kind: app.Full, What: "sign in", Err: errors.New("too many passwords are being checked at this moment"), RetryAfter: retryCrowd,
+		Hint: "try again in a moment; keys and sessions need no check of a password"}
+}
 
 // hash returns argon2id of a password.
 func hash(ctx context.Context, password string, salt []byte, c Cost) ([]byte, error) {

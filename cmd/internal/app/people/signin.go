@@ -132,6 +132,10 @@ func (p *People) attempt(ctx context.Context, c Credential, address string) erro
 	if access.CheckName(c.Name) != nil || len(c.Password) > maxPassword {
 		return errUnknown()
 	}
+	defer checking.Add(-1)
+	if checking.Add(1) > crowd {
+		return errCrowd()
+	}
 	byName, byAddress := "name/"+c.Name, "address/"+network(address)
 	err := p.Records.Attempt(ctx, []string{byAddress, byName}, func(now time.Time, so []record.Attempts) error {
 		for i := range so {

@@ -265,6 +265,7 @@ func TestNamesInJSON(t *testing.T) {
 
 // noThings says of lists why their items have no id.
 var noThings = map[string]string{
+	"job.failures":           "a group has none: its code, server, collection and profile choose its jobs",
 	"accession file history": "an item is a change of a file: version counts those of one file",
 }
 
