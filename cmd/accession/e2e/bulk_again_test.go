@@ -115,7 +115,7 @@ func TestBulkActionsThatSendReports(t *testing.T) {
 			}
 		}
 		if c.refused > 0 {
-			in.says(0, words("bulk items --outcome refused "+by), "no mail was asked for", string(app.Refused))
+			in.says(0, words("bulk items -o json --outcome refused "+by), "no mail was asked for", string(app.Refused))
 		}
 	}
 	if n := in.count(`select count(*) from record.audit_entry where action = 'query.send-report' and via like 'bulk-%' and outcome = 'done'`); n < things {
