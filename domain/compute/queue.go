@@ -22,7 +22,7 @@ type Waiting struct {
 
 // Wants is what a worker takes.
 type Wants struct {
-	// Datasets are those whose entries it takes, none = of all.
+	// Datasets are those whose entries it takes, none = of all that are for no state of jobs ([OfState]).
 	Datasets []string
 	// Cached reports whether the worker has what the entries of a group need. Nil = of none.
 	Cached func(entry.Group) bool
@@ -46,7 +46,7 @@ type Queue struct {
 // level has the entries of one priority.
 type level struct {
 	priority entry.Priority
-	all      sequences
+	all      sequences // but for those of [OfState]
 	datasets map[string]*sequences
 }
 
@@ -72,7 +72,9 @@ func (q *Queue) Put(w Waiting) {
 		q.levels = slices.Insert(q.levels, i, &level{priority: w.Priority, datasets: map[string]*sequences{}})
 	}
 	l := q.levels[i]
-	l.all.insert(w.Sequence)
+	if !OfState(w.Dataset) {
+		l.all.insert(w.Sequence)
+	}
 	if l.datasets[w.Dataset] == nil {
 		l.datasets[w.Dataset] = &sequences{}
 	}
@@ -92,7 +94,7 @@ func (q *Queue) Remove(sequence int64) {
 	if of := l.datasets[w.Dataset]; of.remove(sequence) == 0 {
 		delete(l.datasets, w.Dataset)
 	}
-	if len(l.all.s) == 0 {
+	if len(l.datasets) == 0 {
 		q.levels = slices.Delete(q.levels, i, i+1)
 	}
 }

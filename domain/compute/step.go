@@ -27,11 +27,11 @@ const (
 // PartFiles is how many files of a job one entry is about, at most.
 const PartFiles = entry.MaxInputs
 
-// Step is an own step of a job, for one part of its files: the entry of the compute queue
-// with its key stands for it.
+// Step is an own step of a job, for one part of its files, or its state, if workers outside do
+// the work of that: the entry of the compute queue with its key stands for it.
 type Step struct {
 	Job   domain.JobID
-	Name  string // that the profile gives it
+	Name  string // that the profile gives it, or that of [StateStep]
 	Retry int    // retry_count of the job
 	Part  int    // of the files, from 1: each part but the last has PartFiles of them
 }
@@ -64,7 +64,7 @@ func StepOf(key string) (s Step, is bool) {
 
 // Waits reports whether a job may wait for the entry of the step.
 func (s Step) Waits(j domain.Job) bool {
-	return j.ID == s.Job && j.State == domain.JobProcessing && j.RetryCount == s.Retry
+	return j.ID == s.Job && j.State == s.State() && j.RetryCount == s.Retry
 }
 
 // JobMoved returns the command that ends an entry for which a job does not wait any more.

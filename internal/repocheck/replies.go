@@ -71,7 +71,7 @@ var Replies = []Reply{
 	{"attempt/file/*/before", NATS, ""},
 	{"compute/file/request/before", ZooKeeper, ""},
 	{"compute/entry/strand/before", ZooKeeper, ""},
-	{"ownstep/entry/request/before", ZooKeeper, ""},
+	{"ownstep/entry/*/before", ZooKeeper, ""},
 	{"ownstep/result/read/before", PostgreSQL, ""},
 	{"daemon/processing/start/before", NATS, ""},
 	{"daemon/processing/end/before", NATS, ""},

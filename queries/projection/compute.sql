@@ -54,14 +54,15 @@ limit @max_rows;
 
 -- name: StrandedComputeEntries :many
 -- The entries that have not ended and stand for an own step of a job that is not in processing,
--- or was requeued since, in the order of their ids.
+-- for another state than its job is in, or for a job that was requeued since, in the order of
+-- their ids.
 with open as (
     select p.id from accession.compute_entry p where p.status = 'PENDING' and p.key like 'job/%' and p.id > @after
     union all
     select s.id from accession.compute_entry s where s.status = 'STAGING' and s.key like 'job/%' and s.id > @after
 )
 select e.* from open o join accession.compute_entry e on e.id = o.id left join accession.job j on j.id = split_part(e.key, '/', 2)
-where (j.id is null or j.status <> 'processing' or j.retry_count::text <> split_part(e.key, '/', 4))
+where (j.id is null or j.status <> case when e.key like 'job/%/\_%' then substr(split_part(e.key, '/', 3), 2) else 'processing' end or j.retry_count::text <> split_part(e.key, '/', 4))
 order by e.id
 limit @max_rows;
 

@@ -107,6 +107,7 @@ var scenes = []pointScene{
 	{"attempt/...", processes},
 	{"compute/file/...", processes},
 	{"compute/entry/strand/...", makesSteps},
+	{"ownstep/entry/again/...", leavesStates},
 	{"ownstep/...", makesSteps},
 	{"replica/...", replicates},
 	{"record/replica/...", replicates},

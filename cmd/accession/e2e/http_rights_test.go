@@ -111,6 +111,11 @@ var requests = map[string]struct{ query, body string }{
 	"compute.complete":   {"", `{"result":1}`},
 	"compute.put":        {"", "a file"},
 	"compute.fail":       {"", `{"class":"content","message":"no header"}`},
+	"task.claim":         {"", `{"worker":"w"}`},
+	"task.heartbeat":     {"", `{}`},
+	"task.complete":      {"", `{"result":{}}`},
+	"task.put":           {"", "a file"},
+	"task.fail":          {"", `{"class":"content","message":"no header"}`},
 	"slot.add":           {"dry_run=true", `{"dataset":"PROFILE","group":"2","from":"2026-11-27T18:00:00Z","to":"2026-11-28T09:00:00Z"}`},
 	"slot.open":          {"dry_run=true", `{"reason":"to try it"}`},
 	"discover.look":      {"profile=PROFILE&url=DIRECTORY", ""},
@@ -170,7 +175,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", "eid0000009999.sand", "{n}", "1", "{seq}", "4711", "{processor}", "films", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", "eid0000009999.sand", "{state}", "recording", "{n}", "1", "{seq}", "4711", "{processor}", "films", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`

@@ -25,6 +25,7 @@ type Step struct {
 	compute.Step
 	all   *Attempts
 	entry compute.Entry
+	job   domain.Job
 	files []domain.File
 }
 
@@ -41,7 +42,7 @@ func (all *Attempts) StepOf(e compute.Entry) *Step {
 // command with which the entry ends.
 func (s *Step) Begin(ctx context.Context) (end compute.Command, err error) {
 	end, err = s.Over(ctx)
-	if err != nil || end != nil {
+	if err != nil || end != nil || s.Outside() {
 		return end, err
 	}
 	hashes, are := s.entry.InputFiles()
@@ -76,6 +77,7 @@ func (s *Step) End(ctx context.Context, cmd compute.Command) compute.Command {
 // any more, nil = it may wait.
 func (s *Step) Over(ctx context.Context) (compute.Command, error) {
 	at, err := s.all.Jobs.Job(ctx, s.Job)
+	s.job = at.State
 	switch {
 	case errors.Is(err, eventstore.ErrNotFound) || err == nil && !s.Waits(at.State):
 		return compute.JobMoved(s.Job), nil
@@ -83,6 +85,9 @@ func (s *Step) Over(ctx context.Context) (compute.Command, error) {
 		return nil, err
 	}
 }
+
+// OfJob returns the job as it was when it was last looked at.
+func (s *Step) OfJob() domain.Job { return s.job }
 
 // Files returns the files of the step, as it has begun them.
 func (s *Step) Files() []domain.File { return s.files }

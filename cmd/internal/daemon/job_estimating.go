@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
+	"github.com/accession-ingest/accession/cmd/internal/outside"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -15,6 +16,11 @@ import (
 // never fails: a size that no server states in time counts as unknown.
 func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p := t.Profile
+	if len(t.results) > 0 {
+		if e, err := outside.ParseEstimate(t.results[0].Result); err == nil {
+			return nextJob(e.Command(t.Job, p.Priority.ForObject))
+		}
+	}
 	files, err := s.Files(ctx, t.Profile, t.Job)
 	if err != nil {
 		if out := s.errorOutcome(err, "list the files"); out.verb == verbTrouble || out.verb == verbRelease {

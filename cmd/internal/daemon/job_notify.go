@@ -6,6 +6,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/notify"
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -18,15 +19,18 @@ const (
 	callbackDelivered = "delivered"
 )
 
-// jobNotify makes the callback if the profile has one (J14, J15). The receiver sees the
+// jobNotify makes the callback if the profile has one and no worker outside has (J14, J15). The receiver sees the
 // same idempotency key on every attempt, those after a requeue included.
 func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	object, recorded, err := s.cfg.Records.RecordedObject(ctx, t.Job.ID)
-	if err == nil && !recorded && t.Profile.Callback.URL != "" { // the records may be older than the job
-		object, err = s.storedObject(ctx, t.Job)
+	if err == nil && !recorded && (t.Profile.Callback.URL != "" || len(t.results) > 0) { // the records may be older than the job
+		object, err = version.Stored(ctx, s.cfg.Records, t.Job)
 	}
 	if err != nil {
 		return s.errorOutcome(err, "find what was stored")
+	}
+	if len(t.results) > 0 {
+		return nextJob(domain.CompleteJob{Callback: callbackDelivered, Object: &object})
 	}
 	if t.Profile.Callback.URL == "" {
 		done := domain.CompleteJob{Callback: callbackNone}
@@ -38,7 +42,7 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 	key := record.EffectKey(t.Job.ID, int64(object.Version), "notify")
 	m := record.Message{Key: key, Channel: record.ChannelCallback, About: "job",
 		Batch: t.Job.Configuration.BatchID, Job: t.Job.ID, Recipients: []string{fetch.Redact(t.Profile.Callback.URL)}}
-	records := repeated{s.cfg.Records, t.more}
+	records := delivery.Repeated{Records: s.cfg.Records, More: t.more}
 	made, err := delivery.Make(ctx, records, "notify/callback", m, func(record.Delivery) error { return s.callback(ctx, t, key, object) },
 		func(error) error { return ctx.Err() })
 	switch {
@@ -69,17 +73,6 @@ func (t *JobTask) callbackFailed(failure error, object domain.StoredObject) Outc
 func (t *JobTask) more(failure error) bool {
 	again, _ := fetch.MayRetry(failure)
 	return again && (fetch.Ours(failure) || !t.lastTry(t.Profile.Fetch.Attempts, true))
-}
-
-// repeated are deliveries of which failed ones are sent again.
-type repeated struct {
-	Deliveries
-	more func(failure error) bool // reports whether another attempt follows
-}
-
-// EndDelivery implements Deliveries.
-func (r repeated) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
-	return r.Deliveries.EndDelivery(ctx, key, failure, final && !r.more(failure))
 }
 
 // callback makes the request.

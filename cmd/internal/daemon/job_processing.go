@@ -99,22 +99,8 @@ func (s *steps) ownSteps(ctx context.Context, t *JobTask, p processingFiles) *Ou
 			files = append(files, ownstep.File{Hash: f.Hash, Name: p.files[i].Name})
 		}
 	}
-	maker := ownstep.Maker{Handler: s.cfg.Handler, Records: s.cfg.Records, Order: s.order}
-	is, err := maker.Make(ctx, t.Job, t.Profile, files, t.actor)
-	t.results = is.Results
-	var out Outcome
-	switch {
-	case err != nil:
-		out = s.errorOutcome(err, "make the steps of its profile")
-	case is.Failed != nil:
-		out = fail(*is.Failed)
-	case is.Before != (order.Before{}):
-		out = wait(is.Before.Reason(), is.Delay)
-		out.before = is.Before
-	default:
-		return nil
-	}
-	return &out
+	is, err := s.maker().Make(ctx, t.Job, t.Profile, files, t.actor)
+	return s.awaits(t, is, err, "make the steps of its profile")
 }
 
 // storeInTime stores the object. A store that does not answer in time is no fault of the
@@ -145,7 +131,7 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 		return o, err
 	}
 	if storing.Done {
-		o, err = storedBy(storing)
+		o, err = version.StoredBy(storing)
 	} else {
 		o, err = s.writeVersion(ctx, t, number, objects, p)
 	}

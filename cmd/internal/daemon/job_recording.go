@@ -2,12 +2,10 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
-	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -18,7 +16,7 @@ const manifestRow = 1 << 10
 // jobRecording writes the stored object into the inventory (J12, J13), from the storage
 // manifest in the store.
 func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
-	object, err := s.storedObject(ctx, t.Job)
+	object, err := version.Stored(ctx, s.cfg.Records, t.Job)
 	if err != nil {
 		return s.errorOutcome(err, "find what was stored")
 	}
@@ -44,28 +42,4 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return s.errorOutcome(err, "write the inventory")
 	}
 	return nextJob(domain.RecordJob{})
-}
-
-// storedObject returns what processing stored for the job.
-func (s *steps) storedObject(ctx context.Context, j domain.Job) (o domain.StoredObject, err error) {
-	version, err := s.cfg.Records.ReserveVersion(ctx, j.ID, j.Identifiers.Primary)
-	if err != nil {
-		return o, err
-	}
-	storing, err := s.cfg.Records.BeginEffect(ctx, record.StoreKey(j.ID, version), record.EffectStore)
-	if err != nil {
-		return o, err
-	}
-	if !storing.Done {
-		return o, reason.System(reason.CodeStorage, "version %d of %s is not known to be stored; the records may have been restored from an old copy", version, j.Identifiers.Primary)
-	}
-	return storedBy(storing)
-}
-
-// storedBy returns the object of a finished effect.
-func storedBy(storing record.Effect) (o domain.StoredObject, err error) {
-	if err := json.Unmarshal(storing.Result, &o); err != nil {
-		return o, reason.System(reason.CodeStorage, "the record of what was stored cannot be read: %v", err)
-	}
-	return o, nil
 }

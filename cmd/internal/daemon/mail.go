@@ -2,23 +2,17 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
-	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 )
 
 // mailQueued starts the batch, and mails that to the depositor if the profile wants it:
 // one mail a batch.
 func (s *steps) mailQueued(ctx context.Context, p Profile, t *BatchTask) Outcome {
-	b := t.Batch
-	note, err := s.mails().Send(ctx, p, profile.MailQueued, record.Message{Key: string(b.ID) + "/" + delivery.Queued, About: delivery.Queued, Batch: b.ID},
-		report.Letter{Subject: fmt.Sprintf("Deposit %s was accepted: %d object(s)", b.ID, b.Listing.Rows),
-			Text: fmt.Sprintf("Your deposit for %s was accepted as batch %s.\nIt lists %d object(s). You will get a report when all of them are done.\n",
-				p.Collection, b.ID, b.Listing.Rows)})
+	note, err := s.mails().Queued(ctx, p, t.Batch)
 	if err != nil {
 		return release(err)
 	}

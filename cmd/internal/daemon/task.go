@@ -51,7 +51,7 @@ type JobTask struct {
 	term  *eventstore.Token // under which the step has promised working space
 	tries *limits.Tries
 
-	results []ownstep.Result // of the job's own steps
+	results []ownstep.Result // of the job's own steps, or of its state
 	packed  *fileStates      // its container, nil = it has none that was unpacked
 	cited   *container.ERC   // the citation in that container, nil = it has none
 }

@@ -116,6 +116,9 @@ func (t *turn) outcome(ctx context.Context) (out Outcome) {
 		}
 		return wait(domain.Reason{Code: domain.CodeProfileUnknown, Message: err.Error() + "; put it back"}, asideDelay)
 	}
+	if out := t.r.steps.leave(ctx, t.job); out != nil {
+		return *out
+	}
 	return t.d.jobStep(t.r.steps, ctx, t.job)
 }
 

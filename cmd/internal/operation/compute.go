@@ -3,6 +3,7 @@ package operation
 import (
 	"cmp"
 	"context"
+	"io"
 	"net/http"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -74,6 +75,12 @@ type EntryPut struct {
 	Arriving
 }
 
+// TaskPut is an output of a task.
+type TaskPut struct {
+	leases.State
+	EntryPut
+}
+
 func computeOperations() []*Operation {
 	return []*Operation{
 		row(Operation{Name: "compute.submit", Method: http.MethodPost, Path: "/v1/compute/entries", Summary: "Request work on files, in the order of its priority",
@@ -122,13 +129,18 @@ func computeOperations() []*Operation {
 			f, out, err := entries.Output(ctx, c.App, id, in.Name)
 			return sending.Output(f, out), err
 		}),
-		leased(Operation{Name: "compute.put", Method: http.MethodPut, Path: "/v1/compute/claims/{token}/outputs/{name}", Summary: "Keep a file that becomes part of the result of work", File: true}, func(ctx context.Context, a *app.App, in *EntryPut) (out entry.Output, err error) {
-			sum, err := sending.ReprDigest(in.Repr)
-			if err == nil {
-				out, err = leases.Put(ctx, a, &in.Output, drops.Checked(in.body, a.Open.UploadLimit, sum))
-			}
-			return out, err
+		leased(Operation{Name: "compute.put", Method: http.MethodPut, Path: "/v1/compute/claims/{token}/outputs/{name}", Summary: "Keep a file that becomes part of the result of work", File: true}, func(ctx context.Context, a *app.App, in *EntryPut) (entry.Output, error) {
+			return put(ctx, a, in, leases.Put)
 		}),
+		leased(Operation{Name: "task.claim", Path: "/v1/tasks/{state}/claims", Summary: "Take the work of a state of jobs, which their profile leaves to workers outside"}, leases.TakeTask),
+		leased(Operation{Name: "task.heartbeat", Path: "/v1/tasks/{state}/claims/{token}/heartbeat", Summary: "Let the lease of a task begin again", Often: true}, leases.RenewTask),
+		leased(Operation{Name: "task.put", Method: http.MethodPut, Path: "/v1/tasks/{state}/claims/{token}/outputs/{name}", Summary: "Keep a file that becomes part of the result of a task", File: true}, func(ctx context.Context, a *app.App, in *TaskPut) (entry.Output, error) {
+			return put(ctx, a, &in.EntryPut, func(ctx context.Context, a *app.App, out *leases.Output, content io.Reader) (entry.Output, error) {
+				return leases.PutTask(ctx, a, in.State, out, content)
+			})
+		}),
+		leased(Operation{Name: "task.complete", Path: "/v1/tasks/{state}/claims/{token}/complete", Summary: "Complete a task with its result"}, leases.CompleteTask),
+		leased(Operation{Name: "task.fail", Path: "/v1/tasks/{state}/claims/{token}/fail", Summary: "End a task without a result"}, leases.FailTask),
 		stream(Operation{Name: "compute.input", Method: http.MethodGet, Path: "/v1/compute/claims/{token}/input", Summary: "Get a file that work is about", Need: access.Act, On: OnInstallation,
 			Awaits: true, Sends: []string{"application/octet-stream"}}, func(ctx context.Context, c *Call, in *leases.Wanted) (send, error) {
 			return leases.Content(ctx, c.App, in)
@@ -140,4 +152,13 @@ func computeOperations() []*Operation {
 func leased[I, O any](op Operation, do func(context.Context, *app.App, *I) (O, error)) *Operation {
 	op.Method, op.Need, op.On, op.Write = cmp.Or(op.Method, http.MethodPost), access.Act, OnInstallation, true
 	return row(op, func(ctx context.Context, c *Call, in *I) (O, error) { return do(ctx, c.App, in) })
+}
+
+// put keeps an output of work, whose digest it compares.
+func put(ctx context.Context, a *app.App, in *EntryPut, keep func(context.Context, *app.App, *leases.Output, io.Reader) (entry.Output, error)) (out entry.Output, err error) {
+	sum, err := sending.ReprDigest(in.Repr)
+	if err == nil {
+		out, err = keep(ctx, a, &in.Output, drops.Checked(in.body, a.Open.UploadLimit, sum))
+	}
+	return out, err
 }

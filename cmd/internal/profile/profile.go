@@ -59,6 +59,9 @@ type Profile struct {
 	// their order, up to 8. Default none.
 	Steps []Step `yaml:"steps,omitempty" json:"steps,omitempty"`
 
+	// Outside are the states whose work is left to workers outside. Default none.
+	Outside []Outside `yaml:"outside,omitempty" json:"outside,omitempty"`
+
 	// ResponseType is the form of callbacks and reports when a deposit does not
 	// ask for one: json, xml or html. Default json.
 	ResponseType string `yaml:"response_type" json:"response_type"`
@@ -200,13 +203,31 @@ type Metadata struct {
 
 // Step is work on the files of each object that a worker of the compute queue does.
 type Step struct {
-	Name    string `yaml:"name" json:"name"`       // as that of a profile. Required; unique
-	Dataset string `yaml:"dataset" json:"dataset"` // by which workers choose. Required
+	Name string `yaml:"name" json:"name"` // as that of a profile. Required; unique
+	// Dataset is that by which workers choose. Default: that of the tasks in processing.
+	Dataset string `yaml:"dataset,omitempty" json:"dataset,omitempty"`
 	// Priority is 1 to 999; the higher one runs first. Default 100.
 	Priority int `yaml:"priority,omitempty" json:"priority,omitempty"`
 	// Timeout is how long one worker may have the work, 1s to 168h; then the job fails.
 	// Default none.
 	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+}
+
+// Outside is a state whose work is left to workers outside.
+type Outside struct {
+	State domain.JobState `yaml:"state" json:"state"` // of [compute.OutsideStates]. Required; unique
+	// Priority and Timeout are as those of a step.
+	Priority int      `yaml:"priority,omitempty" json:"priority,omitempty"`
+	Timeout  Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+}
+
+// LeavesOut returns how the work of a state is left to workers outside, if it is.
+func (p Profile) LeavesOut(s domain.JobState) (o Outside, is bool) {
+	i := slices.IndexFunc(p.Outside, func(o Outside) bool { return o.State == s })
+	if i < 0 {
+		return o, false
+	}
+	return p.Outside[i], true
 }
 
 // Formats returns the kinds of metadata files of a valid profile.

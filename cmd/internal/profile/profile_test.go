@@ -79,7 +79,7 @@ func TestReferenceTellsTheDefaults(t *testing.T) {
 	want := Defaults()
 	want.Name, want.Collection, want.Owner, want.File, want.Version = got.Name, got.Collection, got.Owner, got.File, got.Version
 	want.Identifier.NAAN, want.Identifier.Shoulder = got.Identifier.NAAN, got.Identifier.Shoulder
-	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Replicas, want.Metadata, want.Steps = []string{}, []Mail{}, []string{}, []string{}, []Metadata{}, []Step{}
+	want.Notify.To, want.Notify.On, want.Fetch.Allow, want.Replicas, want.Metadata, want.Steps, want.Outside = []string{}, []Mail{}, []string{}, []string{}, []Metadata{}, []Step{}, []Outside{}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -195,13 +195,18 @@ func TestFaults(t *testing.T) {
 		{"steps: [{name: Scan, dataset: scans}]", 5, "steps[0].name"},
 		{"steps: [{name: a/b, dataset: scans}]", 5, "steps[0].name"},
 		{"steps: [{name: scan, dataset: a}, {name: scan, dataset: b}]", 5, "steps[1].name"},
-		{"steps: [{name: scan}]", 5, "steps[0].dataset"},
+		{"steps: [{name: scan, dataset: job-state/processing}]", 5, "steps[0].dataset"},
 		{"steps: [{name: scan, dataset: '..'}]", 5, "steps[0].dataset"},
 		{"steps: [{name: scan, dataset: scans, priority: 1000}]", 5, "steps[0].priority"},
 		{"steps: [{name: scan, dataset: scans, priority: -1}]", 5, "steps[0].priority"},
 		{"steps: [{name: scan, dataset: scans, timeout: 10ms}]", 5, "steps[0].timeout"},
 		{"steps: [{name: scan, dataset: scans, exec: scan}]", 5, "steps[0].exec"},
 		{"steps: [" + many("{name: s%d, dataset: scans}, ", 9) + "]", 5, "steps"},
+		{"outside: [{state: downloading}]", 5, "outside[0].state"},
+		{"outside: [{priority: 7}]", 5, "outside[0].state"},
+		{"outside: [{state: notify}, {state: notify}]", 5, "outside[1].state"},
+		{"outside: [{state: notify, priority: 1000}]", 5, "outside[0].priority"},
+		{"outside: [{state: notify, timeout: 10ms}]", 5, "outside[0].timeout"},
 		{"limits: {max_files: 10001}\nsteps: [{name: scan, dataset: scans}]", 5, "limits.max_files"},
 		{"fetch: {timeout: 900ms}", 5, "fetch.timeout"},
 		{"fetch: {timeout: 169h}", 5, "fetch.timeout"},

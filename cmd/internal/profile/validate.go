@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/mail"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/domain/metadata"
@@ -69,7 +71,7 @@ func (d *document) validate(p *Profile) {
 		{len(p.Notify.On) == 0 || p.Notify.From != "", "notify.from", "it is missing", "say from which address the mails come"},
 		{p.Notify.From == "" || Address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
 	}
-	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks(), p.replicaChecks())
+	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks(), p.outsideChecks(), p.replicaChecks())
 	for _, c := range checks {
 		if !c.ok {
 			d.fault(d.line(c.field), c.field, c.problem, c.remedy)
@@ -198,13 +200,35 @@ func (p *Profile) stepChecks() []check {
 	names := make(map[string]bool)
 	for i, s := range p.Steps[:min(len(p.Steps), maxSteps)] {
 		field, timeout := fmt.Sprintf("steps[%d].", i), time.Duration(s.Timeout)
-		datasetErr := entry.Work{Dataset: s.Dataset, Key: s.Name}.Check()
+		datasetErr := entry.Work{Dataset: cmp.Or(s.Dataset, compute.StateDataset(domain.JobProcessing)), Key: s.Name}.Check()
 		checks = append(checks, check{nameForm.MatchString(s.Name), field + "name", wrong(s.Name, "is not a name"), "write 1 to 64 of a-z, 0-9, _ and -, a letter or digit first"},
 			check{!names[s.Name], field + "name", wrong(s.Name, "is the name of another step"), "write another one"},
 			check{datasetErr == nil || s.Name == "", field + "dataset", fmt.Sprint(datasetErr), fmt.Sprintf("write a text of up to %d bytes", entry.MaxName)},
-			check{s.Priority >= 0 && s.Priority <= int(entry.MaxPriority), field + "priority", fmt.Sprintf("%d is out of bounds", s.Priority), fmt.Sprintf("write 1 to %d, or leave it out", entry.MaxPriority)},
-			check{timeout == 0 || timeout >= time.Second && timeout <= 168*time.Hour, field + "timeout", timeout.String() + " is out of bounds", "write 1s to 168h, or leave it out"})
+			check{!compute.OfState(s.Dataset), field + "dataset", quote(s.Dataset) + " is one of those of states", "leave it out, or write another one"},
+			priorityCheck(field, s.Priority), timeoutCheck(field, timeout))
 		names[s.Name] = true
+	}
+	return checks
+}
+
+func priorityCheck(field string, n int) check {
+	return check{n >= 0 && n <= int(entry.MaxPriority), field + "priority", fmt.Sprintf("%d is out of bounds", n), fmt.Sprintf("write 1 to %d, or leave it out", entry.MaxPriority)}
+}
+
+func timeoutCheck(field string, d time.Duration) check {
+	return check{d == 0 || d >= time.Second && d <= 168*time.Hour, field + "timeout", d.String() + " is out of bounds", "write 1s to 168h, or leave it out"}
+}
+
+// outsideChecks check the states that are left to workers outside.
+func (p *Profile) outsideChecks() (checks []check) {
+	for i, o := range p.Outside {
+		field := fmt.Sprintf("outside[%d].", i)
+		known := slices.Contains(compute.OutsideStates, o.State)
+		first := slices.IndexFunc(p.Outside, func(other Outside) bool { return other.State == o.State }) == i
+		checks = append(checks, check{known, field + "state", wrong(string(o.State), "is no state that may be left to workers outside"),
+			"write pending, estimating, provisioning, recording or notify; what is done in processing is a step"},
+			check{!known || first, field + "state", wrong(string(o.State), "is there twice"), "keep one of them"},
+			priorityCheck(field, o.Priority), timeoutCheck(field, time.Duration(o.Timeout)))
 	}
 	return checks
 }

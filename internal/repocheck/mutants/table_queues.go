@@ -250,6 +250,38 @@ var queues = []Mutant{{
 	At: "domain/compute Reserved", Do: []Op{Never("stepPrefix")},
 	Package: "domain/compute", Test: "TestKeysOfSteps",
 }, {
+	Name: "the states left to workers outside", Why: "a daemon does what another service is to do", Hangs: true,
+	At: "cmd/internal/daemon (*turn).outcome", Do: []Op{Never("leave")},
+	Package: e2e, Test: "TestJobThroughTasks",
+}, {
+	Name: "the tasks, as what must be asked for", Why: "a worker of the compute queue takes the work of a state of jobs, which it does not know",
+	At: "domain/compute (*Queue).Put", Do: []Op{Always("OfState")},
+	Package: "domain/compute", Test: "TestStatesAreAskedFor",
+}, {
+	Name: "the state of a task", Why: "a worker has the work of a job that is in another state by now",
+	At: "domain/compute (Step).Waits", Do: []Op{Always("State")},
+	Package: "domain/compute", Test: "TestStepsOfStates",
+}, {
+	Name: "the result of a task, where it arrives", Why: "a worker that sends a result that is none is not told, and the job fails",
+	At: "cmd/internal/app/leases Complete", Do: []Op{Never("Check")},
+	Package: e2e, Test: "TestJobThroughTasks",
+}, {
+	Name: "the result of a task, where the job goes on", Why: "a job goes on with a result that is none",
+	At: "cmd/internal/daemon/ownstep (Maker).Leave", Do: []Op{Never("Check")},
+	Package: "cmd/internal/daemon/ownstep", Test: "TestStatesAreLeft",
+}, {
+	Name: "the task of a job that was held", Why: "a job that was held while it waited for a worker outside fails when it is released",
+	At: "cmd/internal/daemon/ownstep (Maker).request", Do: []Op{Never("CodeJobMoved")},
+	Package: "cmd/internal/daemon/ownstep", Test: "TestStatesAreLeft",
+}, {
+	Name: "the bounds of an estimate", Why: "a job gets a priority under which no process finds it",
+	At: "cmd/internal/outside ParseEstimate", Do: []Op{Never("PriorityLast")},
+	Package: "cmd/internal/outside", Test: "TestResultsOfStates",
+}, {
+	Name: "the state in the path of a task", Why: "a worker ends work of another kind by a mistaken path",
+	At: "cmd/internal/app/leases (State).has", Do: []Op{Never("StateDataset")},
+	Package: e2e, Test: "TestJobThroughTasks",
+}, {
 	Name: "the own steps of a job", Why: "an object is stored without the steps of its profile", Hangs: true,
 	At: "cmd/internal/daemon (*steps).jobProcessing", Do: []Op{Never("ownSteps")},
 	Package: e2e, Test: "TestStepsOfJobs",

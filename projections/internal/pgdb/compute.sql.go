@@ -366,7 +366,7 @@ with open as (
     select s.id from accession.compute_entry s where s.status = 'STAGING' and s.key like 'job/%' and s.id > $2
 )
 select e.id, e.version, e.status, e.dataset, e.group_name, e.priority, e.key, e.submitter, e.inputs, e.attempt, e.worker, e.requested_at, e.claimed_at, e.ended_at, e.exit_status, e.result_sha256, e.result_size, e.reason_class, e.reason_code, e.reason_message, e.reason_who_acts, e.last_modified, e.command_id from open o join accession.compute_entry e on e.id = o.id left join accession.job j on j.id = split_part(e.key, '/', 2)
-where (j.id is null or j.status <> 'processing' or j.retry_count::text <> split_part(e.key, '/', 4))
+where (j.id is null or j.status <> case when e.key like 'job/%/\_%' then substr(split_part(e.key, '/', 3), 2) else 'processing' end or j.retry_count::text <> split_part(e.key, '/', 4))
 order by e.id
 limit $1
 `
@@ -377,7 +377,8 @@ type StrandedComputeEntriesParams struct {
 }
 
 // The entries that have not ended and stand for an own step of a job that is not in processing,
-// or was requeued since, in the order of their ids.
+// for another state than its job is in, or for a job that was requeued since, in the order of
+// their ids.
 func (q *Queries) StrandedComputeEntries(ctx context.Context, arg StrandedComputeEntriesParams) ([]AccessionComputeEntry, error) {
 	rows, err := q.db.Query(ctx, strandedComputeEntries, arg.MaxRows, arg.After)
 	if err != nil {

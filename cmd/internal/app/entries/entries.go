@@ -118,6 +118,9 @@ func (asked Asked) request(a *app.App) (cmd compute.Request, err error) {
 				Hint: "give an address of the form https://host/path, without user name, password and query: it is kept and shown"}
 		}
 	}
+	if compute.OfState(asked.Dataset) {
+		return cmd, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the dataset %q is one of those of the states of jobs", asked.Dataset), Hint: "choose a dataset that does not begin with job-state/"}
+	}
 	if compute.Reserved(asked.Key) {
 		return cmd, &app.Error{Kind: app.Invalid, Err: fmt.Errorf("the key %q is one of those of files and jobs", asked.Key), Hint: "choose a key that begins neither with file/ nor with job/"}
 	}
@@ -271,7 +274,7 @@ func StepsOf(ctx context.Context, a *app.App, job domain.JobID) (all []query.Ste
 	for _, row := range rows {
 		if step, is := compute.StepOf(row.Key); is {
 			e := ofRow(row)
-			all = append(all, query.StepEntry{Step: step.Name, Requested: e.Requested, FileEntry: query.FileEntry{ID: string(e.ID), Status: string(e.Status), Worker: e.Worker, Reason: e.Reason}})
+			all = append(all, query.StepEntry{Step: step.Title(), Requested: e.Requested, FileEntry: query.FileEntry{ID: string(e.ID), Status: string(e.Status), Worker: e.Worker, Reason: e.Reason}})
 		}
 	}
 	return all, err

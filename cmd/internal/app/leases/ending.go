@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/outside"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
@@ -62,6 +63,11 @@ func Complete(ctx context.Context, a *app.App, in *Done) (l Lease, err error) {
 		return l, &app.Error{Kind: app.Invalid, Err: errors.New("the result cannot be kept"), Hint: "send JSON of at most 64 KiB without U+0000; keep what is larger elsewhere, and send where"}
 	}
 	return end(ctx, a, in.Token, b, func(e compute.Entry) (compute.Command, error) {
+		if step, is := compute.StepOf(e.Work.Key); is {
+			if err := outside.Check(step, b.Result); err != nil {
+				return nil, &app.Error{Kind: app.Invalid, Err: err, Hint: "docs/compute.md says what the result of each state has; the lease goes on"}
+			}
+		}
 		result := entry.Result{ExitStatus: b.ExitStatus, SHA256: digest(string(b.Result)), Size: int64(len(b.Result))}
 		outputs, err := closed(ctx, a, e, in.Token)
 		if err != nil {

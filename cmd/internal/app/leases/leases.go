@@ -72,6 +72,7 @@ type Work struct {
 	Attempt  int     `json:"attempt,omitempty"`
 	Lease    int     `json:"lease,omitempty"` // seconds
 	Inputs   []Input `json:"inputs,omitempty"`
+	Job      *Job    `json:"job,omitempty"` // for whose step or state the work is
 }
 
 // Chosen returns the entry that was taken, as the audit calls it, "" = none was there.
@@ -118,12 +119,6 @@ func digest(s string) string {
 func Take(ctx context.Context, a *app.App, in *Claim) (w Work, err error) {
 	defer app.Explained(&err, "take work")
 	b := in.Body
-	handler, attempts, err := open(ctx, a)
-	if err != nil {
-		return w, err
-	}
-	secret := rand.Text()
-	lease := eventstore.Lease{Worker: b.Worker + "/" + rand.Text()[:8], SHA256: digest(secret), Timeout: time.Duration(orDefault(b.Lease, defaultLease)) * time.Second}
 	wants := compute.Wants{Datasets: b.Datasets, PassLimit: compute.PassLimit, Cached: func(g entry.Group) bool {
 		for _, c := range b.Cached {
 			if c.Dataset == g.Dataset && c.Group == g.Group {
@@ -132,7 +127,18 @@ func Take(ctx context.Context, a *app.App, in *Claim) (w Work, err error) {
 		}
 		return false
 	}}
-	for until := time.Now().Add(time.Duration(min(b.Wait, longestWait))*time.Second + time.Second); ; {
+	return take(ctx, a, wants, b.Worker, b.Wait, b.Lease)
+}
+
+// take waits for work for so many seconds, and takes it under a lease of so many.
+func take(ctx context.Context, a *app.App, wants compute.Wants, worker string, wait, seconds int) (w Work, err error) {
+	handler, attempts, err := open(ctx, a)
+	if err != nil {
+		return w, err
+	}
+	secret := rand.Text()
+	lease := eventstore.Lease{Worker: worker + "/" + rand.Text()[:8], SHA256: digest(secret), Timeout: time.Duration(orDefault(seconds, defaultLease)) * time.Second}
+	for until := time.Now().Add(time.Duration(min(wait, longestWait))*time.Second + time.Second); ; {
 		waiting, cancel := context.WithDeadline(ctx, until)
 		taken, err := handler.LeaseEntry(waiting, wants, lease, a.Meta())
 		cancel()
@@ -172,6 +178,7 @@ func work(ctx context.Context, attempts *attempt.Attempts, e compute.Entry, toke
 		for i, f := range step.Files() {
 			w.Inputs = append(w.Inputs, input(e.ID, l, i+1, f))
 		}
+		w.Job = jobOf(step.OfJob())
 		return w, err
 	}
 	file := attempts.Of(e)

@@ -88,3 +88,14 @@ func Make(ctx context.Context, records Records, operation string, m record.Messa
 	}
 	return d, nil
 }
+
+// Repeated are deliveries of which failed ones are sent again.
+type Repeated struct {
+	Records
+	More func(failure error) bool // reports whether another attempt follows
+}
+
+// EndDelivery implements Records.
+func (r Repeated) EndDelivery(ctx context.Context, key string, failure error, final bool) error {
+	return r.Records.EndDelivery(ctx, key, failure, final && !r.More(failure))
+}

@@ -74,3 +74,11 @@ func (m Mails) result(ctx context.Context, of record.Message, send func(record.D
 func mailOf(l report.Letter, key, from string, to []string, d record.Delivery) Mail {
 	return Mail{Key: key, From: from, To: to, Subject: l.Subject, Text: l.Text, HTML: l.HTML, Files: l.Files, Date: d.CreatedAt.Time}
 }
+
+// Queued mails that a batch was accepted.
+func (m Mails) Queued(ctx context.Context, p profile.Profile, b domain.Batch) (*domain.NoteDelivery, error) {
+	return m.Send(ctx, p, profile.MailQueued, record.Message{Key: string(b.ID) + "/" + Queued, About: Queued, Batch: b.ID},
+		report.Letter{Subject: fmt.Sprintf("Deposit %s was accepted: %d object(s)", b.ID, b.Listing.Rows),
+			Text: fmt.Sprintf("Your deposit for %s was accepted as batch %s.\nIt lists %d object(s). You will get a report when all of them are done.\n",
+				p.Collection, b.ID, b.Listing.Rows)})
+}

@@ -62,7 +62,12 @@ func (m Maker) Make(ctx context.Context, j domain.Job, p profile.Profile, files 
 		var entries []compute.Entry
 		parts := slices.Collect(slices.Chunk(files, compute.PartFiles))
 		for i, part := range parts {
-			e, err := m.request(ctx, compute.Step{Job: j.ID, Name: step.Name, Retry: j.RetryCount, Part: i + 1}, p, step, part, actor)
+			stands := compute.Step{Job: j.ID, Name: step.Name, Retry: j.RetryCount, Part: i + 1}
+			hashes := make([]domain.FileHash, len(part))
+			for i, f := range part {
+				hashes[i] = f.Hash
+			}
+			e, err := m.request(ctx, stands, p, step, stands.Inputs(hashes), actor)
 			if err != nil {
 				return s, fmt.Errorf("request the step %s: %w", step.Name, err)
 			}
@@ -77,19 +82,24 @@ func (m Maker) Make(ctx context.Context, j domain.Job, p profile.Profile, files 
 	return s, nil
 }
 
-// request requests the entry of a step, or finds it.
-func (m Maker) request(ctx context.Context, s compute.Step, p profile.Profile, step profile.Step, files []File, actor domain.Actor) (compute.Entry, error) {
-	hashes := make([]domain.FileHash, len(files))
-	for i, f := range files {
-		hashes[i] = f.Hash
-	}
-	cmd := compute.Request{Work: entry.Work{Dataset: step.Dataset, Group: p.Name, Priority: entry.Priority(cmp.Or(step.Priority, int(entry.DefaultPriority))), Key: s.Key()},
-		Request: entry.Request{Submitter: string(actor), Inputs: s.Inputs(hashes)}}
+// request requests the entry of a step, or finds it. One that has ended since its job waits for
+// it again: the job was held meanwhile.
+func (m Maker) request(ctx context.Context, s compute.Step, p profile.Profile, step profile.Step, inputs []string, actor domain.Actor) (compute.Entry, error) {
+	dataset := cmp.Or(step.Dataset, compute.StateDataset(domain.JobProcessing))
+	cmd := compute.Request{Work: entry.Work{Dataset: dataset, Group: p.Name, Priority: entry.Priority(cmp.Or(step.Priority, int(entry.DefaultPriority))), Key: s.Key()},
+		Request: entry.Request{Submitter: string(actor), Inputs: inputs}}
 	var res eventstore.Result[compute.Entry]
 	err := crash.Around("ownstep/entry/request", func() (err error) {
 		res, err = m.Handler.RequestEntry(ctx, cmd, eventstore.Meta{Actor: actor})
 		return err
 	})
+	if e := res.State; err == nil && e.State == entry.Failed && e.Reason != nil && e.Reason.Code == compute.CodeJobMoved {
+		why := domain.Reason{Class: domain.ClassWait, Code: domain.CodeRetried, Message: "its job waits for it again"}
+		err = crash.Around("ownstep/entry/again", func() (err error) {
+			res, err = m.Handler.Entry(ctx, e.ID, compute.Retry{Reason: &why}, eventstore.Meta{Actor: actor})
+			return err
+		})
+	}
 	return res.State, err
 }
 

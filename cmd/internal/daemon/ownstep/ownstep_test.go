@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/ownstep"
+	"github.com/accession-ingest/accession/cmd/internal/outside"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -245,5 +246,65 @@ func TestResultsAreDescribed(t *testing.T) {
 	}
 	if files, err := ownstep.Described(&store.StorageManifest{}, results); len(files) > 0 || err != nil {
 		t.Errorf("%+v, %v", files, err)
+	}
+}
+
+// TestStatesAreLeft: the work of a state is requested once, on the dataset of the state; its
+// result is checked, and an entry that has ended because the job was held waits again.
+func TestStatesAreLeft(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 0)
+	j := domain.Job{ID: job.ID, State: domain.JobPending}
+	dataset := compute.StateDataset(j.State)
+	leave := func() ownstep.Standing {
+		t.Helper()
+		s, err := b.maker.Leave(t.Context(), j, b.p, profile.Outside{State: j.State, Priority: 7}, actor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	take := func(cmd compute.Command) {
+		t.Helper()
+		taken, err := b.Handler.TakeEntry(b.Context(), compute.Wants{Datasets: []string{dataset}, PassLimit: compute.PassLimit}, eventstore.Meta{Actor: "daemon/compute"})
+		if err == nil {
+			_, err = b.Handler.EndEntry(b.Context(), taken, cmd, eventstore.Meta{Actor: "daemon/compute"})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := leave().Before
+	if first.Entry == "" || first.Step != "pending" || leave().Before != first {
+		t.Fatalf("%+v", first)
+	}
+	at, err := b.Handler.Entries.LoadEntry(t.Context(), first.Entry)
+	if err != nil || at.State.Work != (entry.Work{Dataset: dataset, Group: "maps", Priority: 7, Key: "job/jid0000000007/_pending/0"}) {
+		t.Errorf("%+v, %v", at.State.Work, err)
+	}
+	if _, err := b.Handler.Entry(t.Context(), first.Entry, compute.JobMoved(j.ID), eventstore.Meta{Actor: actor}); err != nil {
+		t.Fatal(err)
+	}
+	if s := leave(); s.Before != first || s.Failed != nil {
+		t.Fatalf("after a hold: %+v", s) // no worker could take it
+	}
+	take(done) // its result is the text "<ok>"
+	if s := leave(); s.Failed == nil || s.Failed.Class != domain.ClassSystem || s.Failed.Code != outside.CodeResultInvalid || !strings.Contains(s.Failed.Message, "pending: the result of pending is no JSON object") || len(s.Results) > 0 {
+		t.Errorf("%+v", s)
+	}
+	j.RetryCount++
+	leave()
+	take(compute.Fail{Reason: domain.Reason{Class: domain.ClassContent, Code: "worker_failed", Message: "no such mission"}})
+	if s := leave(); s.Failed == nil || s.Failed.Message != "pending: no such mission" {
+		t.Errorf("%+v", s)
+	}
+
+	// A step without a dataset is among the tasks of processing.
+	b = newBench(t, 1, profile.Step{Name: "scan"})
+	dataset = compute.StateDataset(domain.JobProcessing)
+	entry := b.make().Before.Entry
+	take(done)
+	if s := b.make(); len(s.Results) != 1 || s.Results[0].Entry != entry {
+		t.Errorf("%+v", s)
 	}
 }

@@ -35,6 +35,11 @@ var without = map[string]string{
 	"job.failures":       "for pages of groups: `accession report failures` counts what failed by its reason",
 	"object.manifest":    "a file as it is stored",
 	"self.show":          "who a session or key is of: a command knows it",
+	"task.claim":         "for workers of others",
+	"task.complete":      "for workers of others",
+	"task.fail":          "for workers of others",
+	"task.heartbeat":     "for workers of others",
+	"task.put":           "for workers of others",
 }
 
 // otherwise says why a command writes another thing than what the service answers.
