@@ -42,7 +42,7 @@ type entriesLoad struct {
 	requests int // under the five shared keys
 	base     string
 	key      string // of an operator
-	at       [2]string
+	at       [2]atomic.Pointer[door]
 	lines    [3]*zkline.Line // of the processes with workers
 	through  [3]*zkline.Line // of the others: the leader, and those that are asked
 	working  [3]*process
@@ -90,7 +90,6 @@ func (l *entriesLoad) run(kills int) {
 	l.t.Helper()
 	leader := l.serve(l.via(l.through[2]), "--roles", "daemons,relay,projector")
 	for i := range l.doors {
-		l.at[i] = port(l.t)
 		l.opens(i)
 	}
 	for i := range l.working {
@@ -130,10 +129,13 @@ func (l *entriesLoad) run(kills int) {
 // via returns the argument that makes a process reach ZooKeeper by a line.
 func (l *entriesLoad) via(at *zkline.Line) string { return "--set=zookeeper=" + at.Address() }
 
-// opens starts a process that is asked.
+// opens starts a process that is asked. Each has a port that is free: that of one which died may
+// be taken by a connection of another test.
 func (l *entriesLoad) opens(i int) {
 	l.t.Helper()
-	l.doors[i] = l.serve(l.via(l.through[i]), "--roles", "http", "--set", "listen_http="+l.at[i])
+	l.doors[i] = l.serve(l.via(l.through[i]), "--roles", "http", "--set", "listen_http=127.0.0.1:0")
+	l.doors[i].tells(`"msg":"ready"`)
+	l.at[i].Store(l.doorOf(l.doors[i]))
 }
 
 // request requests the nth part of the work, and of what is asked for under the shared keys.
@@ -278,7 +280,16 @@ func (l *entriesLoad) endSession(round int) {
 // endsNow ends the session of a process; one that has just been started may have none yet.
 func (l *entriesLoad) endsNow(line *zkline.Line) {
 	l.t.Helper()
-	waitFor(l.t, "a session to end", func() bool { return line.End() == nil })
+	var why error
+	defer func() {
+		if why != nil {
+			l.t.Logf("the session through %s does not end: %v", line.Address(), why)
+		}
+	}()
+	waitFor(l.t, "a session to end", func() bool {
+		why = line.End()
+		return why == nil
+	})
 	l.ended++
 }
 
@@ -330,7 +341,7 @@ func (l *entriesLoad) ask(ctx context.Context, n int, path, body string, into an
 	if body == "" {
 		method = http.MethodGet
 	}
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+l.at[n%len(l.at)]+"/v1/compute/"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, l.at[n%len(l.at)].Load().url+"/v1/compute/"+path, strings.NewReader(body))
 	if err != nil {
 		return 0, err
 	}
