@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -48,7 +49,9 @@ type Lease struct {
 	Worker  string
 	SHA256  string // of the token with which the worker shows that the lease is its own
 	Timeout time.Duration
-	Version int64 // of the node: it is another one after each renewal
+	// Progress is what the worker has said last of how far it is, "" = nothing.
+	Progress string
+	Version  int64 // of the node: it is another one after each renewal
 	// Renewed is when it began or was renewed last, by the clock of the server.
 	Renewed time.Time
 }
@@ -183,9 +186,11 @@ func (h *Handler) Leased(ctx context.Context, id compute.ID, sha256 string) (at 
 	return at, l, err
 }
 
-// RenewLease lets the lease of a token begin again. ErrFenced: it has ended.
-func (h *Handler) RenewLease(ctx context.Context, id compute.ID, sha256 string) (at Loaded[compute.Entry], l Lease, err error) {
+// RenewLease lets the lease of a token begin again; progress "" leaves what was said last.
+// ErrFenced: it has ended.
+func (h *Handler) RenewLease(ctx context.Context, id compute.ID, sha256, progress string) (at Loaded[compute.Entry], l Lease, err error) {
 	return at, l, h.leased(ctx, id, sha256, func(now Loaded[compute.Entry], has Lease) error {
+		has.Progress = cmp.Or(progress, has.Progress)
 		at, l = now, has
 		return h.Leases.RenewLease(ctx, id, has)
 	})

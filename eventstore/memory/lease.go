@@ -43,7 +43,7 @@ func (s *Store) RenewLease(ctx context.Context, id compute.ID, l eventstore.Leas
 		return failed("renew the lease", id.Aggregate(), eventstore.ErrConflict, "")
 	}
 	s.server.zxid++
-	s.server.locks[id.Aggregate()] = s.server.held(lock)
+	s.server.locks[id.Aggregate()] = s.server.held(&eventstore.Claim{ID: lock.ID, Aggregate: lock.Aggregate, Attempts: lock.Attempts, Lease: &l})
 	return ctx.Err()
 }
 

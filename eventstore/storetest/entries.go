@@ -253,11 +253,16 @@ func entryLeased(t *testing.T, e Env) {
 	if err != nil || before.Worker != "them" || before.Timeout != time.Hour {
 		t.Fatalf("%+v, %v", before, err)
 	}
-	if at, _, err := k.Handler.RenewLease(t.Context(), id, "ab"); err != nil || at.State.ID != id {
-		t.Errorf("%+v, %v", at, err)
+	for _, said := range []string{"2 of 7", ""} { // what was said last stays
+		if at, _, err := k.Handler.RenewLease(t.Context(), id, "ab", said); err != nil || at.State.ID != id {
+			t.Errorf("%+v, %v", at, err)
+		}
+		if l, err := k.Handler.Leases.LoadLease(t.Context(), id); err != nil || l.Progress != "2 of 7" || l.SHA256 != before.SHA256 || l.Timeout != before.Timeout {
+			t.Errorf("%+v, %v", l, err)
+		}
 	}
 	k.WantErr(k.Handler.Leases.RenewLease(t.Context(), id, before), eventstore.ErrConflict)
-	_, _, err = k.Handler.RenewLease(t.Context(), id, "cd")
+	_, _, err = k.Handler.RenewLease(t.Context(), id, "cd", "all")
 	k.WantErr(err, eventstore.ErrFenced)
 	_, err = k.Handler.EndLease(t.Context(), id, "cd", done, Under(nil, false))
 	k.WantErr(err, eventstore.ErrFenced)

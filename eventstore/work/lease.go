@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 )
@@ -20,6 +21,7 @@ type lease struct {
 	time  time.Duration
 	until time.Time // when it is overdue by the clock of this machine, counted from before the request
 	entry *Entry
+	said  atomic.Pointer[string] // of its progress, nil = nothing since the last heartbeat that arrived
 }
 
 // claim takes work; nil = there is none.
@@ -92,16 +94,30 @@ func (l *lease) heartbeats(ctx context.Context, end context.CancelCauseFunc) {
 	for sleep(ctx, l.time/3) {
 		now := time.Now()
 		in, cancel := context.WithDeadline(ctx, l.until)
-		err := l.of.post(in, l.path+"/heartbeat", struct{}{}, nil)
+		said := l.said.Load()
+		err := l.of.post(in, l.path+"/heartbeat", beat(said), nil)
 		cancel()
 		switch {
 		case err == nil:
 			l.until = now.Add(l.time)
+			l.said.CompareAndSwap(said, nil)
 		case errors.Is(err, ErrLost), time.Now().After(l.until):
 			end(ErrLost)
 			return
 		}
 	}
+}
+
+// progress is what a heartbeat says.
+type progress struct {
+	Progress string `json:"progress,omitempty"`
+}
+
+func beat(said *string) (p progress) {
+	if said != nil {
+		p.Progress = short(*said, 200)
+	}
+	return p
 }
 
 // complete sends the result. One that the server refuses fails the attempt.
@@ -164,17 +180,19 @@ func lastBytes(s string) string {
 // sentence returns what a reason may be: 1 to 500 characters of one line, none of which is
 // invisible.
 func sentence(s string) string {
+	return cmp.Or(short(s, 500), "the worker gave no reason")
+}
+
+// short returns up to most characters of a text on one line, none of which is invisible.
+func short(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point) {
 			return r
 		}
 		return '\uFFFD'
 	}, strings.Join(strings.Fields(s), " "))
-	if s == "" {
-		return "the worker gave no reason"
-	}
-	if r := []rune(s); len(r) > 500 {
-		return string(r[:499]) + "…"
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return s
 }

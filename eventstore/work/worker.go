@@ -52,6 +52,10 @@ type Entry struct {
 	of *lease
 }
 
+// Progress says how far the work is, in up to 200 characters on one line. The next heartbeat
+// takes it along; it is shown beside the entry.
+func (e *Entry) Progress(text string) { e.of.said.Store(&text) }
+
 // Handler does a piece of work and returns its result, which must have at most 64 KiB as JSON. The
 // context ends when the worker is stopped, or when the work is another worker's by now
 // ([ErrLost] is its cause). An error that is, or wraps, a [*Failure] says how the attempt ends;

@@ -56,11 +56,15 @@ func TestWorkersOverHTTP(t *testing.T) {
 	// The process that gave the lease is gone; another one serves it.
 	request("moved")
 	w := take("moved")
-	end(d, w, http.StatusOK, "heartbeat", "")
+	end(d, w, http.StatusOK, "heartbeat", `{"progress":"3 of 7 files"}`)
 	d.ask(ana, "POST", "/v1/compute/claims", `{"worker":"w"}`).is(d, http.StatusForbidden, "forbidden")
 	first.stop()
 	d = second
 	end(d, w, http.StatusOK, "heartbeat", "")
+	for _, said := range []string{strings.Repeat("a", 201), `two\nlines`, `\u001b[2J`} {
+		end(d, w, http.StatusBadRequest, "heartbeat", `{"progress":"`+said+`"}`)
+	}
+	in.says(0, []string{"compute", "show", w.Entry}, "its worker says: 3 of 7 files")
 	end(d, w, http.StatusBadRequest, "complete", `{"result":"\u0000"}`)
 	in.unanswered(d, olga, "/v1/compute/claims/"+w.Token+"/complete", `{"result":{"bytes":25}}`)
 	end(d, w, http.StatusOK, "complete", `{"result":{"bytes":25}}`)

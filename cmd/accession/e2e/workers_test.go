@@ -55,6 +55,7 @@ func TestWorkersAreListed(t *testing.T) {
 	end(take("node7"), "fail", `{"class":"content","message":"no header","never":true}`)
 	end(take("node8"), "fail", `{"class":"content","message":"no header","never":true}`)
 	held := take("node7")
+	end(held, "heartbeat", `{"progress":"half of it"}`)
 	request()
 	handler, err := in.wired.Handler(in.ctx())
 	in.must(err)
@@ -64,7 +65,7 @@ func TestWorkersAreListed(t *testing.T) {
 
 	session, _, _ := strings.Cut(taken.State.Worker, "/")
 	want := map[string]entries.Worker{
-		"node7": {Name: "node7", Kind: "lease", Entry: compute.ID(held.Entry), Dataset: "tides", Group: "5", Attempt: 1, Completed: 2, Failed: 1},
+		"node7": {Name: "node7", Kind: "lease", Entry: compute.ID(held.Entry), Dataset: "tides", Group: "5", Attempt: 1, Progress: "half of it", Completed: 2, Failed: 1},
 		"node8": {Name: "node8", Failed: 1},
 		session: {Name: session, Kind: "session", Entry: taken.State.ID, Dataset: "tides", Group: "6", Attempt: 1},
 	}
@@ -86,7 +87,7 @@ func TestWorkersAreListed(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	d.ask(ana, "GET", "/v1/compute/workers", "").is(d, http.StatusForbidden, "forbidden")
-	in.says(0, []string{"compute", "workers"}, "node7", "lease", held.Entry, "session", string(taken.State.ID))
+	in.says(0, []string{"compute", "workers"}, "node7", "lease", held.Entry, "half of it", "session", string(taken.State.ID))
 	var here entries.Workers
 	in.must(json.Unmarshal([]byte(in.says(0, []string{"compute", "workers", "-o", "json"})), &here))
 	if len(here.Items) != len(want) {

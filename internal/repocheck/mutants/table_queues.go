@@ -350,6 +350,10 @@ var queues = []Mutant{{
 	At: "domain/compute WithLastLines", Do: []Op{Arg("ToValidUTF8", 0, "line")},
 	Package: "domain/compute", Test: "TestLastLinesInMessages",
 }, {
+	Name: "what a worker has said of its progress", Why: "the next heartbeat takes away what the worker said last",
+	At: "eventstore (*Handler).RenewLease", Do: []Op{Call("Or", "progress")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_leased_and_completed",
+}, {
 	Name: "the token of a lease", Why: "a worker ends the lease of another one",
 	At: "eventstore (*Handler).Leased", Do: []Op{Never("SHA256", "sha256")},
 	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_leased_and_completed",

@@ -35,12 +35,14 @@ type Work struct {
 	Inputs    []string       `json:"inputs"`
 	Attempt   int            `json:"attempt"`
 	Worker    string         `json:"worker,omitempty"` // that has it, or had it last
-	Reason    string         `json:"reason,omitempty"` // why it waits again or has failed
-	WhoActs   domain.Acting  `json:"who_acts,omitempty"`
-	Requested domain.Time    `json:"requested_at,omitzero"`
-	Claimed   domain.Time    `json:"claimed_at,omitzero"`
-	Ended     domain.Time    `json:"ended_at,omitzero"`
-	Result    *Result        `json:"result,omitempty"`
+	// Progress is what the worker that has it said last of how far it is; absent in lists.
+	Progress  string        `json:"progress,omitempty"`
+	Reason    string        `json:"reason,omitempty"` // why it waits again or has failed
+	WhoActs   domain.Acting `json:"who_acts,omitempty"`
+	Requested domain.Time   `json:"requested_at,omitzero"`
+	Claimed   domain.Time   `json:"claimed_at,omitzero"`
+	Ended     domain.Time   `json:"ended_at,omitzero"`
+	Result    *Result       `json:"result,omitempty"`
 }
 
 // Result is the result of an entry.
@@ -201,10 +203,26 @@ func Show(ctx context.Context, a *app.App, id compute.ID) (e Work, err error) {
 	if errors.Is(err, query.ErrNotFound) {
 		err = absent(id)
 	}
+	if err == nil && e.Status == entry.Staging {
+		e.Progress, err = progress(ctx, a, id)
+	}
 	if err != nil {
 		return e, err
 	}
 	return withResult(ctx, a, e)
+}
+
+// progress returns what a worker with a lease said last, "" = nothing, or the lease has ended.
+func progress(ctx context.Context, a *app.App, id compute.ID) (string, error) {
+	handler, err := a.Open.Handler(ctx)
+	if err != nil {
+		return "", err
+	}
+	l, err := handler.Leases.LoadLease(ctx, id)
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return "", nil
+	}
+	return l.Progress, err
 }
 
 func absent(id compute.ID) error {

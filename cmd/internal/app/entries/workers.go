@@ -32,8 +32,9 @@ type Worker struct {
 	Dataset  string      `json:"dataset,omitempty"`
 	Group    string      `json:"group,omitempty"`
 	Attempt  int         `json:"attempt,omitempty"`
-	Since    domain.Time `json:"since,omitzero"`    // when it took the entry
-	Deadline domain.Time `json:"deadline,omitzero"` // when its lease is overdue, unless it is renewed
+	Since    domain.Time `json:"since,omitzero"`     // when it took the entry
+	Deadline domain.Time `json:"deadline,omitzero"`  // when its lease is overdue, unless it is renewed
+	Progress string      `json:"progress,omitempty"` // that it has said last
 	// Completed and Failed are how many entries a worker of this name ended in the last 24 hours.
 	Completed int64 `json:"completed"`
 	Failed    int64 `json:"failed"`
@@ -101,7 +102,7 @@ func workerOf(ctx context.Context, h *eventstore.Handler, id compute.ID) (w Work
 	l, err := h.Leases.LoadLease(ctx, id)
 	switch {
 	case err == nil:
-		w.Kind, w.Deadline = byLease, domain.At(l.Renewed.Add(l.Timeout))
+		w.Kind, w.Deadline, w.Progress = byLease, domain.At(l.Renewed.Add(l.Timeout)), l.Progress
 	case errors.Is(err, eventstore.ErrNotFound):
 		err = nil
 	}

@@ -201,10 +201,28 @@ func input(id compute.ID, l eventstore.Lease, n int, f domain.File) Input {
 	return Input{URL: InputsPath + ticket(id, l.SHA256, n), Name: path.Base(f.Spec.Path), Size: f.Size, SHA256: f.SHA256}
 }
 
+// Heartbeat is what a worker sends under a lease that is to begin again.
+type Heartbeat struct {
+	Token
+	Body *Progress
+}
+
+// Progress is what a worker says of how far it is.
+type Progress struct {
+	Progress string `json:"progress,omitempty" maxLength:"200" doc:"How far the work is, on one line; it is shown, and absent leaves what was said last"`
+}
+
+func (h *Heartbeat) said() string {
+	if h.Body == nil {
+		return ""
+	}
+	return h.Body.Progress
+}
+
 // Renew lets a lease begin again.
-func Renew(ctx context.Context, a *app.App, in *Token) (l Lease, err error) {
+func Renew(ctx context.Context, a *app.App, in *Heartbeat) (l Lease, err error) {
 	defer app.Explained(&err, "renew the lease")
-	id, sum, err := parse(in.Token)
+	id, sum, err := parse(in.Token.Token)
 	if err != nil {
 		return l, err
 	}
@@ -212,7 +230,7 @@ func Renew(ctx context.Context, a *app.App, in *Token) (l Lease, err error) {
 	if err != nil {
 		return l, err
 	}
-	at, lease, err := handler.RenewLease(ctx, id, sum)
+	at, lease, err := handler.RenewLease(ctx, id, sum, in.said())
 	if step := attempts.StepOf(at.State); err == nil && step != nil {
 		if over, _ := step.Over(ctx); over != nil { // if the job cannot be read, the next heartbeat asks again
 			if _, err = handler.EndLease(ctx, id, sum, over, a.Meta()); err == nil {

@@ -31,10 +31,10 @@ type TaskClaim struct {
 
 // What workers send under the lease of a task.
 type (
-	// TaskToken names the lease of a task.
-	TaskToken struct {
+	// TaskHeartbeat lets the lease of a task begin again.
+	TaskHeartbeat struct {
 		State
-		Token
+		Heartbeat
 	}
 	// TaskDone is the result of a task.
 	TaskDone struct {
@@ -80,11 +80,11 @@ func TakeTask(ctx context.Context, a *app.App, in *TaskClaim) (w Work, err error
 }
 
 // RenewTask lets the lease of a task begin again.
-func RenewTask(ctx context.Context, a *app.App, in *TaskToken) (l Lease, err error) {
+func RenewTask(ctx context.Context, a *app.App, in *TaskHeartbeat) (l Lease, err error) {
 	if err := in.State.has(ctx, a, in.Token); err != nil {
 		return l, err
 	}
-	return Renew(ctx, a, &in.Token)
+	return Renew(ctx, a, &in.Heartbeat)
 }
 
 // CompleteTask ends a task with its result, as [Complete] does.

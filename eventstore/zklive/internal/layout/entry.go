@@ -129,11 +129,12 @@ type Lease struct {
 	Worker  string  `json:"worker"`
 	SHA256  string  `json:"sha256"` // of the token
 	Seconds float64 `json:"seconds"`
+	Said    string  `json:"said,omitempty"` // of the worker about its progress
 }
 
 // LeaseData returns the data of the node of a lease.
 func LeaseData(l eventstore.Lease) []byte {
-	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds()})
+	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds(), l.Progress})
 }
 
 // RunEntry returns the operations by which the worker of an entry shows that it has its

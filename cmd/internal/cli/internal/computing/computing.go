@@ -207,6 +207,9 @@ func write(w io.Writer, x entries.Work) {
 		about += ":" + export.Line(x.Group)
 	}
 	fmt.Fprintf(w, "%s %s, %s, priority %d, attempt %d\n", x.ID, x.Status, about, x.Priority, x.Attempt)
+	if x.Progress != "" {
+		fmt.Fprintf(w, "its worker says: %s\n", export.Line(x.Progress))
+	}
 	if x.Reason != "" {
 		fmt.Fprintln(w, export.Line(x.Reason))
 	}

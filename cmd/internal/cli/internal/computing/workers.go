@@ -30,8 +30,8 @@ after which an entry waits again are not among them.`,
 				return err
 			}
 			return e.Show(all, func(w io.Writer) {
-				render.Rows(w, "no workers", render.Row{"worker", "has by", "entry", "dataset", "group", "attempt", "since", "deadline", "completed", "failed"}, all.Items, func(x entries.Worker) render.Row {
-					return render.Row{export.Line(x.Name), x.Kind, string(x.Entry), export.Line(x.Dataset), export.Line(x.Group), x.Attempt, x.Since, x.Deadline, x.Completed, x.Failed}
+				render.Rows(w, "no workers", render.Row{"worker", "has by", "entry", "dataset", "group", "attempt", "since", "deadline", "progress", "completed", "failed"}, all.Items, func(x entries.Worker) render.Row {
+					return render.Row{export.Line(x.Name), x.Kind, string(x.Entry), export.Line(x.Dataset), export.Line(x.Group), x.Attempt, x.Since, x.Deadline, export.Line(x.Progress), x.Completed, x.Failed}
 				})
 				if all.More {
 					fmt.Fprintln(w, "\nmore workers have work than are listed")
