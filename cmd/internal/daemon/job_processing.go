@@ -59,7 +59,11 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 	if err != nil {
 		return s.errorOutcome(err, "open the object store of profile "+t.Profile.Name)
 	}
-	stored, err := s.storeInTime(ctx, t, objects, p)
+	var stored domain.StoredObject
+	err = s.InTime(ctx, p.weight(), "store the object", t.Job.Identifiers.Primary, func(ctx context.Context) (err error) {
+		stored, err = s.storeObject(ctx, t, objects, p)
+		return err
+	})
 	if err == nil {
 		copies := replica.Keeper{Records: s.cfg.Records.Replicas, Open: s.At, Log: s.cfg.Log}
 		if err := crash.Around("daemon/processing/copy", func() error { return copies.Keep(ctx, objects, t.Job.ID, stored, t.Profile) }); err != nil {
@@ -101,16 +105,6 @@ func (s *steps) ownSteps(ctx context.Context, t *JobTask, p processingFiles) *Ou
 	}
 	is, err := s.maker().Make(ctx, t.Job, t.Profile, files, t.actor)
 	return s.awaits(t, is, err, "make the steps of its profile")
-}
-
-// storeInTime stores the object. A store that does not answer in time is no fault of the
-// job: it waits.
-func (s *steps) storeInTime(ctx context.Context, t *JobTask, objects *store.Store, p processingFiles) (stored domain.StoredObject, err error) {
-	err = s.InTime(ctx, p.weight(), "store the object", t.Job.Identifiers.Primary, func(ctx context.Context) (err error) {
-		stored, err = s.storeObject(ctx, t, objects, p)
-		return err
-	})
-	return stored, err
 }
 
 // storeObject writes the version that is reserved for the job and reads it back. A
