@@ -7,47 +7,11 @@ const (
 	originals = daemon + "/originals"
 )
 
-// world: files, records, and what leaves the house.
+// world: the steps of jobs, records, and what leaves the house.
 var world = []Mutant{{
-	Name: "fsync before a claim's file has its name", Why: "after a power cut a file is there and empty",
-	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Call("syncFile", "$2.Close()")},
-	Package: "cmd/internal/store", Test: "TestDurability/claim",
-}, {
-	Name: "fsync before an object has its key", Why: "after a power cut an object is there and empty",
-	At: "cmd/internal/store (*Store).write", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
-	Package: "cmd/internal/store", Test: "TestDurability/put",
-}, {
 	Name: "fsync before a mail has its name", Why: "after a power cut an empty mail is sent",
 	At: "cmd/internal/notify stage", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
 	Package: "cmd/internal/notify", Test: "TestMailIsDurable",
-}, {
-	Name: "replicas that are required before they are made", Why: "a process that dies in between leaves a version without its copies, and nothing says so",
-	At: "cmd/internal/replica (Keeper).Keep", Do: []Op{Call("RequireReplicas", "error(nil)")},
-	Package: e2e, Test: "TestReplicas",
-}, {
-	Name: "a copy that is read back", Why: "a store that keeps other bytes counts as a replica",
-	At: "cmd/internal/store (*Store).Copy", Do: []Op{Call("check", "error(nil)")},
-	Package: "cmd/internal/store", Test: "TestCopyThatIsKeptWrongly",
-}, {
-	Name: "what a replica has of a corrupt file", Why: "the file is given up although there is a copy",
-	At: "cmd/internal/audit (*checker).fromReplica", Do: []Op{Always("at")},
-	Package: e2e, Test: "TestReplicas",
-}, {
-	Name: "a replica that no profile names any more", Why: "it is pending for ever",
-	At: "cmd/internal/replica (*Pending).one", Do: []Op{Never("Contains")},
-	Package: e2e, Test: "TestReplicas",
-}, {
-	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
-	At: "cmd/internal/store (*dir).enter", Do: []Op{Never("absent")},
-	Package: "cmd/internal/store", Test: "TestPutIfAbsent",
-}, {
-	Name: "a directory of the store that was removed", Why: "nothing can be stored below it until the process ends",
-	At: "cmd/internal/store (*dir).move", Do: []Op{Never("ErrNotExist")},
-	Package: "cmd/internal/store", Test: "TestRemovedDirectoryIsMadeAgain",
-}, {
-	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
-	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
-	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
 	Name: "the collection of an identifier", Why: "a deposit writes a version of another collection's object",
 	At: "cmd/internal/record (*Records).UseIdentifier", Do: []Op{Never("kept", "Collection")},
@@ -56,10 +20,6 @@ var world = []Mutant{{
 	Name: "a report whose profile is away", Why: "its depositor is never told, and only who reads the log learns of it", Was: true,
 	At: "cmd/internal/daemon (*steps).mailReport", Do: []Op{Call("Unsent", "(*domain.NoteDelivery)(nil), nil")},
 	Package: daemon, Test: "TestReportWithoutItsProfile",
-}, {
-	Name: "rows of an update that name no object", Why: "each becomes a new object, and what was to be updated stays as it was", Was: true,
-	At: "cmd/internal/daemon/payload FillJob", Do: []Op{Never("ModeUpdate")},
-	Package: "cmd/internal/daemon/payload", Test: "TestRowsOfUpdates",
 }, {
 	Name: "containers of an update that name no object", Why: "each becomes a new object, and what was to be updated stays as it was", Was: true,
 	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Never("ModeUpdate")},
@@ -201,97 +161,9 @@ var world = []Mutant{{
 	At: "cmd/internal/notify outcomeOf", Do: []Op{Never("refusesUs")},
 	Package: "cmd/internal/notify", Test: "TestSMTPAnswers",
 }, {
-	Name: "the guard of addresses", Why: "a manifest makes the service ask its own network",
-	At: "cmd/internal/fetch (Policy).judge", Do: []Op{Never("SafeAddr", "err")},
-	Package: fetch, Test: "TestHostileAddresses",
-}, {
-	Name: "the guard at the moment of connecting", Why: "a name that is resolved anew leads inside",
-	At: "cmd/internal/fetch (*shared).open", Do: []Op{Field("Dialer", "Control", "nil")},
-	Package: fetch, Test: "TestRebinding",
-}, {
-	Name: "the look at a redirect", Why: "a server hands the request on to another protocol, with a password",
-	At: "cmd/internal/fetch (*shared).checkRedirect", Do: []Op{Never("vet")},
-	Package: fetch, Test: "TestRedirects",
-}, {
-	Name: "no proxy", Why: "a proxy of the environment connects for us, unchecked",
-	At: "cmd/internal/fetch (*shared).open", Do: []Op{Field("Transport", "Proxy", "http.ProxyFromEnvironment")},
-	Package: fetch, Test: "TestNoProxy",
-}, {
-	Name: "the digest of a downloaded file", Why: "what the manifest does not mean is stored",
-	At: "cmd/internal/daemon/payload (Measure).Check", Do: []Op{Never("Digest")},
-	Package: daemon, Test: "TestGoodFilesAreNotFetchedTwice",
-}, {
-	Name: "the name rule of manifests", Why: "a file leaves the object's directory",
-	At: "domain/manifest CheckName", Do: []Op{Never(`".."`)},
-	Package: "domain/manifest", Test: "TestCheckName",
-}, {
-	Name: "the name rule of containers", Why: "a file of a container leaves the object's directory",
-	At: "domain/container checkName", Do: []Op{Never("CheckName")},
-	Package: "domain/container", Test: "TestMembersThatAreRefused",
-}, {
-	Name: "names of a container that differ in case only", Why: "two files become one where the object is restored to",
-	At: "domain/container Fold", Do: []Op{Arg("Map", 0, "func(r rune) rune { return r }")},
-	Package: "domain/container", Test: "TestMembersThatAreRefused",
-}, {
-	Name: "links in containers", Why: "a link is taken for the file that it leads to, or for an empty one",
-	At: "domain/container (*Checker).Member", Do: []Op{DropCase("Link")},
-	Package: "domain/container", Test: "TestMembersThatAreRefused",
-}, {
-	Name: "the bytes that come of a container", Why: "a small container fills the working space",
-	At: "domain/container (*Checker).file", Do: []Op{Never("most")},
-	Package: "domain/container", Test: "TestMembersThatAreRefused",
-}, {
-	Name: "members of a zip that share bytes", Why: "a zip of 40 KB unpacks to gigabytes, each file of it within its limit",
-	At: "cmd/internal/unpack (*walker).apart", Do: []Op{Never("to")},
-	Package: "cmd/internal/unpack", Test: "TestRefused",
-}, {
-	Name: "the mark of a tar's end", Why: "a tar that was cut off between two files is taken for the whole",
-	At: "cmd/internal/unpack (*walker).tar", Do: []Op{Always("before")},
-	Package: "cmd/internal/unpack", Test: "TestRefused",
-}, {
-	Name: "the digests of a bag", Why: "a bag whose files differ from its manifests is stored",
-	At: "domain/bag (*Bag).Check", Do: []Op{Never("got")},
-	Package: "domain/bag", Test: "TestBadBags",
-}, {
 	Name: "a refused container", Why: "a requeue takes the bad copy again, and not what the depositor has corrected",
 	At: "cmd/internal/daemon (*steps).unpack", Do: []Op{Never("bad")},
 	Package: "cmd/accession/e2e", Test: "TestContainers", Hangs: true,
-}, {
-	Name: "the document type of metadata", Why: "a declaration with entities or a file of another server is accepted",
-	At: "domain/metadata (*checker).next", Do: []Op{DropCase("Directive")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "processing instructions of metadata", Why: "a style sheet of another server is stored as a deposit that stands for itself",
-	At: "domain/metadata (*checker).next", Do: []Op{Never("Target")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "XInclude in metadata", Why: "a deposit names a document that others change",
-	At: "domain/metadata (*checker).open", Do: []Op{Never("includeSpace")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "the depth of metadata", Why: "a file of nested elements takes as much memory as it has bytes",
-	At: "domain/metadata (*checker).bounded", Do: []Op{Never("MaxDepth")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "the attributes of metadata", Why: "one element takes as much memory as it has bytes",
-	At: "domain/metadata (*checker).bounded", Do: []Op{Never("MaxAttributes")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "the texts of metadata", Why: "one text takes as much memory as the file has bytes",
-	At: "domain/metadata (*source).ReadByte", Do: []Op{Never("MaxText")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "the records of metadata", Why: "one file fills the report and the store with records",
-	At: "domain/metadata (*checker).open", Do: []Op{Never("MaxRecords")},
-	Package: "domain/metadata", Test: "TestRefusedFiles",
-}, {
-	Name: "the identifier of a record", Why: "a record that nothing names counts as deposited",
-	At: "domain/metadata (*checker).judge", Do: []Op{Never("id", `""`)},
-	Package: "domain/metadata", Test: "TestRecords",
-}, {
-	Name: "the same identifier in two records", Why: "two records contradict each other under one identifier",
-	At: "domain/metadata (*checker).judge", Do: []Op{Never("earlier", "line")},
-	Package: "domain/metadata", Test: "TestRecords",
 }, {
 	Name: "the checked copy of metadata", Why: "what is stored is not what was checked",
 	At: "cmd/internal/daemon (*steps).createJob", Do: []Op{Never("TypeMetadata")},
@@ -317,17 +189,9 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon (*Runner).admission", Do: []Op{Always("Shared")},
 	Package: daemon, Test: "TestHostileCrowd/GET_hangs,_1", Hangs: true,
 }, {
-	Name: "the deadline of an object store", Why: "an object store that hangs holds a worker for ever",
-	At: "cmd/internal/daemon/payload (*Source).InTime", Do: []Op{Arg("WithTimeout", 1, "1000*limit")},
-	Package: daemon, Test: "TestStoreThatHangsIsLeft/hangs", Hangs: true,
-}, {
 	Name: "the deadline of a report", Why: "an object store that hangs holds the workers that make reports for ever",
 	At: "cmd/internal/daemon (*steps).batchReporting", Do: []Op{Arg("InTime", 1, "1<<60")},
 	Package: daemon, Test: "TestStoreOfReportsThatHangsIsLeft/keep", Hangs: true,
-}, {
-	Name: "the deadline of the reading for a report", Why: "an object store that hangs holds the workers that make reports for ever",
-	At: "cmd/internal/daemon/payload (*Source).Lists", Do: []Op{Arg("InTime", 1, "1<<60")},
-	Package: daemon, Test: "TestStoreOfReportsThatHangsIsLeft/list", Hangs: true,
 }, {
 	Name: "the gate in front of recording", Why: "an object store that tires holds all workers of recording",
 	At: "cmd/internal/daemon (*Runner).admission", Do: []Op{First("if d.Job == domain.JobRecording {\n\treturn nil\n}")},
@@ -376,18 +240,6 @@ var bugs = []Mutant{{
 	At: "cmd/internal/daemon (*steps).writeVersion", Do: []Op{Drop("had", "Base")},
 	Package: daemon, Test: "TestAddAndUpdate",
 }, {
-	Name: "the names that an update replaces", Why: "a version has two files of one name",
-	At: "cmd/internal/daemon/version Updated", Do: []Op{Drop("gone", "f")},
-	Package: daemon, Test: "TestAddAndUpdate",
-}, {
-	Name: "the deletion list of an update", Why: "what a depositor took out stays in the object",
-	At: "cmd/internal/daemon/version Updated", Do: []Op{Drop("gone", "name")},
-	Package: daemon, Test: "TestAddAndUpdate",
-}, {
-	Name: "the deadline of a request for a manifest", Why: "a server that sends a manifest byte by byte keeps a worker from the deposits of others",
-	At: "cmd/internal/daemon/payload (*Source).FetchManifest", Do: []Op{Field("Limits", "Timeout", "0")},
-	Package: daemon, Test: "TestManifestHasADeadline",
-}, {
 	Name: "the place of work that was released", Why: "work that fails again and again is tried before the work of others each time",
 	At: "eventstore/zklive (*index).restore", Do: []Op{Drop("Behind")},
 	Package: zklive, Test: "TestReleasedWorkComesBehind",
@@ -404,18 +256,6 @@ var bugs = []Mutant{{
 	At: "cmd/internal/daemon (*steps).readStates", Do: []Op{Call("FromLog", "$recv.Files($1, $2)")},
 	Package: daemon, Test: "TestStepsOfAJobInSeveralProcesses",
 }, {
-	Name: "the bytes beyond the size that a server states", Why: "a server that states ten bytes sends as much as the disk has", Was: true,
-	At: "cmd/internal/daemon/payload promiseSlack", Do: []Op{Value("promiseSlack", "1 << 28")},
-	Package: daemon, Test: "TestPromisedSizeIsKept",
-}, {
-	Name: "the modes of stored files", Why: "every user of the machine reads the signed URLs of manifests", Was: true,
-	At: "cmd/internal/store privateFile", Do: []Op{Value("privateFile", "0o644")},
-	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
-}, {
-	Name: "the modes of directories of the store", Why: "every user of the machine sees what is stored, and by which names", Was: true,
-	At: "cmd/internal/store privateDir", Do: []Op{Value("privateDir", "0o755")},
-	Package: "cmd/internal/store", Test: "TestWhatIsStoredIsPrivate",
-}, {
 	Name: "the pauses that grow", Why: "an outage of seconds at the other side ends a job until a person comes", Was: true,
 	At: "cmd/internal/daemon/limits (Pauses).Least", Do: []Op{Call("max", "p.First", "First")},
 	Package: "cmd/internal/daemon/limits", Test: "TestPauses",
@@ -427,14 +267,6 @@ var bugs = []Mutant{{
 	Name: "the job of a file that is requeued", Why: "the file waits, its job stays failed, and no worker takes it", Was: true,
 	At: "cmd/internal/app (*App).RequeueFile", Do: []Op{Value("failed", "false")},
 	Package: "cmd/internal/app", Test: "TestRequeuedFileTakesItsJobWithIt",
-}, {
-	Name: "a download that takes the reserve of the disk", Why: "what a server sends beyond its promise leaves no space for others",
-	At: "cmd/internal/store (*reserved).Write", Do: []Op{Never("due")},
-	Package: daemon, Test: "TestDownloadStopsAtTheReserve",
-}, {
-	Name: "manifests without a common budget", Why: "sixteen large manifests at once take 3 GB",
-	At: "cmd/internal/daemon/payload (*lease).take", Do: []Op{Never("most")},
-	Package: "cmd/internal/daemon/payload", Test: "TestMemoryOfManifests",
 }, {
 	Name: "a killed PostgreSQL that is started too early", Why: "it finds the memory of the one before in use, and ends", Was: true,
 	At: "cmd/internal/stack (*member).run", Do: []Op{Call("busy", "($0 && false)")},
@@ -500,10 +332,6 @@ var bugs = []Mutant{{
 	At: "cmd/internal/stack (state).checkPostgres", Do: []Op{Never("apartPrefix", "Geteuid")},
 	Package: "cmd/internal/stack", Test: "TestNothingOfOthersIsTrusted",
 }, {
-	Name: "a redirect that is no URL, not quoted", Why: "the log has the secret of a signed URL", Was: true,
-	At: "cmd/internal/fetch classify", Do: []Op{Never("badLocation")},
-	Package: fetch, Test: "TestNoAnswerIsQuoted",
-}, {
 	Name: "a setting that is no URL, hidden", Why: "every command shows the password of a setting in another form", Was: true,
 	At: "cmd/internal/config redactURL", Do: []Op{Never("ContainsAny", "Host")},
 	Package: "cmd/internal/config", Test: "TestNoFaultShowsASecret",
@@ -532,19 +360,7 @@ var bugs = []Mutant{{
 	At: "domain (*fileDecider).restoreOutput", Do: []Op{Never("CodeObjectCorrupt")},
 	Package: "domain", Test: "TestRestoreOutput",
 }, {
-	Name: "the manifests of earlier deposits", Why: "a manifest that is deposited twice by URL goes unnoticed",
-	At: "cmd/internal/daemon/payload (*Source).Repeated", Do: []Op{Always("earlier")},
-	Package: e2e, Test: "TestManifestDepositedTwice",
-}, {
 	Name: "reading back what was stored", Why: "an object whose bytes changed while it was stored is recorded as stored",
 	At: "cmd/internal/daemon (*steps).storeObject", Do: []Op{Never("VerifyVersion")},
 	Package: daemon, Test: "TestReadBackDiffers",
-}, {
-	Name: "a listing of the store that begins again", Why: "a process cannot start, and verify ends, when another one replaces a mark", Was: true,
-	At: "cmd/internal/store (*Store).List", Do: []Op{Never("NotFound")},
-	Package: "cmd/internal/store", Test: "TestListWhileObjectsAreDeleted",
-}, {
-	Name: "the digest of what leaves the store", Why: "a damaged file is exported as good",
-	At: "cmd/internal/store (*Checked).Read", Do: []Op{Always("check")},
-	Package: "cmd/internal/store", Test: "TestChecked",
 }}
