@@ -3,6 +3,7 @@ package zklive_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/storetest"
 )
@@ -119,6 +121,37 @@ func TestUnreadableQueueSetting(t *testing.T) {
 		k.SetQueue(domain.SettingUserLimit, name, limit())
 		if now, err = w.store.QueueSettings(t.Context(), "query"); err != nil || now.Config.Suspended || now.Config.Allocation.For("ana") != five || w.store.Unreadable() != 0 {
 			t.Errorf("%s, and written again: %+v, %v", damage, now, err)
+		}
+	}
+}
+
+// TestUnreadableClaim: a claim that cannot be read keeps no overdue lease from its end.
+func TestUnreadableClaim(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewKit(t, w.store)
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for n := range 2 {
+		k.Request("maps", "", 100, fmt.Sprint(n))
+		leased, err := k.Handler.LeaseEntry(t.Context(), compute.Wants{}, eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Nanosecond}, storetest.Under(nil, false))
+		if err != nil || leased.State.ID != compute.NewID(int64(n+1)) {
+			t.Fatalf("%+v, %v", leased.State, err)
+		}
+	}
+	if _, err := conn.Set(w.root+"/compute/claims/0000000001", []byte("{"), -1); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		ended, err := k.Handler.Leases.EndOverdueLeases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ended) == 1 && ended[0] == compute.NewID(2) {
+			return
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (o *outsiders) takeFor(state, job string, lease int) (w leases.Work) {
 		w = o.claim(state, 60, lease)
 		return w.Token != ""
 	})
-	if w.Job == nil || w.Job.ID != job || w.Job.State != state || w.Dataset != "job-state/"+state {
+	if w.Job == nil || w.Job.ID != job || w.Job.Status != state || w.Dataset != "job-state/"+state {
 		o.t.Fatalf("%s: %+v, %+v", state, w, w.Job)
 	}
 	return w

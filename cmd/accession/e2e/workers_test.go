@@ -65,9 +65,9 @@ func TestWorkersAreListed(t *testing.T) {
 
 	session, _, _ := strings.Cut(taken.State.Worker, "/")
 	want := map[string]entries.Worker{
-		"node7": {Name: "node7", Kind: "lease", Entry: compute.ID(held.Entry), Dataset: "tides", Group: "5", Attempt: 1, Progress: "half of it", Completed: 2, Failed: 1},
-		"node8": {Name: "node8", Failed: 1},
-		session: {Name: session, Kind: "session", Entry: taken.State.ID, Dataset: "tides", Group: "6", Attempt: 1},
+		"node7": {ID: "node7", Name: "node7", Kind: "lease", Entry: compute.ID(held.Entry), Dataset: "tides", Group: "5", Attempt: 1, Progress: "half of it", Completed: 2, Failed: 1},
+		"node8": {ID: "node8", Name: "node8", Failed: 1},
+		session: {ID: session, Name: session, Kind: "session", Entry: taken.State.ID, Dataset: "tides", Group: "6", Attempt: 1},
 	}
 	all := listed()
 	for _, w := range all.Items {

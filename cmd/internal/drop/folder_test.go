@@ -2,6 +2,7 @@ package drop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -86,6 +87,20 @@ func TestFolder(t *testing.T) {
 	if d, err := f.Find(want[1].ID); err != nil || d.Refused != nil || d.Retried == nil || d.Retried.Reason != "it is made" {
 		t.Errorf("after retry: %+v, %v", d, err)
 	}
+	// A process that died before it removed the refusal has let it in again, too.
+	left, err := json.Marshal(why)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, filepath.FromSlash(want[1].dir()), refusedIn), left, 0o600)
+	}
+	if d, findErr := f.Find(want[1].ID); err != nil || findErr != nil || d.Refused != nil || d.Version() != 3 {
+		t.Errorf("after half a retry: %+v, %v, %v", d, err, findErr)
+	}
+	if d, err := f.Find(want[1].ID); err != nil || f.Refuse(d, why) != nil {
+		t.Error(err)
+	}
+	if d, err := f.Find(want[1].ID); err != nil || d.Refused == nil || d.Version() != 4 {
+		t.Errorf("refused after a retry: %+v, %v", d, err)
+	}
 	for _, d := range want {
 		if err := f.Remove(d); err != nil {
 			t.Fatal(err)
@@ -94,9 +109,9 @@ func TestFolder(t *testing.T) {
 			t.Errorf("removed twice: %v", err)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(dir, "*", "*"))
-	if users, _ := filepath.Glob(filepath.Join(dir, "user-*")); err != nil || len(left)+len(users) > 0 {
-		t.Errorf("%v %v are left (%v)", left, users, err)
+	rest, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if users, _ := filepath.Glob(filepath.Join(dir, "user-*")); err != nil || len(rest)+len(users) > 0 {
+		t.Errorf("%v %v are left (%v)", rest, users, err)
 	}
 }
 

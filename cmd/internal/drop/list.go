@@ -142,6 +142,9 @@ func (f *Folder) read(at string) (d Deposit, err error) {
 	if err == nil {
 		err = errors.Join(f.noted(at+"/"+refusedIn, &d.Refused), f.noted(at+"/"+retriedIn, &d.Retried))
 	}
+	if r := d.Refused; r != nil && r.Version > 0 && d.Retried != nil && d.Retried.Version > r.Version {
+		d.Refused = nil // the process that let it in again died before it removed the refusal
+	}
 	if err != nil {
 		return d, fmt.Errorf("%s/%s: %w", f.path, at, err)
 	}

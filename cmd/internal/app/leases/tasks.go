@@ -52,7 +52,7 @@ type (
 type Job struct {
 	ID             string   `json:"id"`
 	Batch          string   `json:"batch"`
-	State          string   `json:"state"`
+	Status         string   `json:"status"`
 	Profile        string   `json:"profile"`
 	Submitter      string   `json:"submitter"`
 	PayloadURL     string   `json:"payload_url"` // without user name, password and query
@@ -67,7 +67,7 @@ type Job struct {
 
 func jobOf(j domain.Job) *Job {
 	c := j.Configuration
-	return &Job{ID: string(j.ID), Batch: string(c.BatchID), State: string(j.State), Profile: c.ProfileName, Submitter: c.Submitter, PayloadURL: fetch.Redact(c.PayloadURL),
+	return &Job{ID: string(j.ID), Batch: string(c.BatchID), Status: string(j.State), Profile: c.ProfileName, Submitter: c.Submitter, PayloadURL: fetch.Redact(c.PayloadURL),
 		PayloadType: string(c.PayloadType), SubmissionMode: c.SubmissionMode, RetryCount: j.RetryCount, Priority: j.Priority, SpaceNeeded: j.SpaceNeeded,
 		Primary: j.Identifiers.Primary, LocalID: j.Identifiers.LocalID}
 }

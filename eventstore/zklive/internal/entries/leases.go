@@ -72,8 +72,8 @@ func (x *Entries) EndOverdueLeases(ctx context.Context) (ended []compute.ID, err
 		}
 		node := x.root.Lock(id.Aggregate())
 		l, renewed, err := x.lease(ctx, node)
-		if errors.Is(err, eventstore.ErrNotFound) {
-			continue
+		if errors.Is(err, eventstore.ErrNotFound) || errors.Is(err, eventstore.ErrBroken) {
+			continue // verify finds one that is no lease
 		}
 		if err != nil {
 			return ended, err

@@ -275,7 +275,7 @@ var noThings = map[string]string{
 }
 
 // statesByName are the answers that name states of the workflow, and are not in one.
-var statesByName = []string{"status batches", "status queues", "status unserved"}
+var statesByName = []string{"status batches", "status queues", "status unserved", "profile outside", "profile show outside"}
 
 // TestThingsHaveAnIDAndAStatus: each item of a list has its id as id, and the state that a
 // thing is in is its status in every answer, also where state was the word.
