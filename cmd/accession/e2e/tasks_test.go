@@ -72,7 +72,7 @@ func (o *outsiders) takeFor(state, job string, lease int) (w leases.Work) {
 func (o *outsiders) send(state string, w leases.Work, verb, body string, status int, text string) {
 	o.t.Helper()
 	if a := o.d.ask(o.olga, "POST", "/v1/tasks/"+state+"/claims/"+w.Token+"/"+verb, body); a.status != status || !strings.Contains(a.body, text) {
-		o.t.Errorf("%s of %s: %d %s, want %d %q", verb, state, a.status, a.body, status, text)
+		o.t.Fatalf("%s of %s: %d %s, want %d %q", verb, state, a.status, a.body, status, text)
 	}
 }
 

@@ -367,7 +367,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app/bulk", Test: "TestConditionsOfKinds",
 }, {
 	Name: "the look for a deposit that an earlier try has let in", Why: "a bulk action says of what it has let in again, or removed, that it was refused",
-	At: "cmd/internal/app/bulk (*running).given", Do: []Op{Never("KindDrop")},
+	At: "cmd/internal/app/bulk (*running).givenTo", Do: []Op{Call("Given", "false, false, error(nil)")},
 	Package: e2e, Test: "TestBulkActionsOfDrops",
 }, {
 	Name: "the profiles of the collection whose deposits a bulk action selects", Why: "the deposits of all collections are removed in place of those of one",
