@@ -225,7 +225,7 @@ func TestTasksThatFail(t *testing.T) {
 	o.stepIs(job, "_notify", 1, "FAILED")
 	o.send("notify", w, "complete", `{"result":{}}`, http.StatusConflict, "does not wait for")
 	o.says(0, words("job requeue "+job+" --reason again"))
-	o.send("notify", o.take("notify", job), "fail", `{"class":"content","message":"nobody is there","never":true}`, http.StatusOK, "FAILED")
+	o.send("notify", o.take("notify", job), "fail", `{"class":"content","message":"the service is away","never":true}`, http.StatusOK, "FAILED")
 	waitFor(t, job+" to have failed", func() bool {
 		return o.count("select count(*) from accession.event where aggregate_id = $1 and type = 'job.failed' and data ->> 'from' = 'notify' and data -> 'reason' ->> 'code' = 'worker_failed'", job) == 1
 	})
