@@ -58,7 +58,7 @@ gopher://example.org/3 | | | | | three.txt | | | | three
 // Shows: P1
 func TestBadDepositsAreReported(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	in := newImpatient(t)
 	base := troubled(t)
 	closed := closedPort(t)
 	type expect struct {

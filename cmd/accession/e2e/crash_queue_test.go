@@ -124,11 +124,14 @@ func TestDepositQueueKilledAtEachStep(t *testing.T) {
 	// been grabbed, and returns to the front.
 	in.run("queue", "pause", "pending", "--yes")
 	twice("queue resume metadata --yes --reason x")
-	working(func() { in.reach(domain.EventBatchStarted, 2) })
+	working(func() {
+		in.reach(domain.EventBatchStarted, 2)
+		in.reach(domain.EventJobCreated, 1)
+	})
+	in.run("job", "hold", last(domain.EventJobCreated), "--yes") // while no janitor runs, which would give back the place
 	in.run("collection", "hold", "test", "--yes")
-	in.run("queue", "resume", "pending", "--yes")
-	working(func() { in.reach(domain.EventJobHeld, 1) })
 	twice("queue free --yes --reason x " + waiting[0])
+	in.run("queue", "resume", "pending", "--yes")
 	until(domain.EventBatchHeld, 2) // beside the one that was parked
 	in.run("queue", "suspend", "metadata", "--yes", "--reason", "x")
 	if got := last(domain.EventBatchHeld); got != waiting[1] {

@@ -103,7 +103,7 @@ func TestFilesOfADirectoryAreDownloaded(t *testing.T) {
 			_, _ = io.WriteString(w, "some text")
 		}
 	})
-	p := newPolled(t, newInstallation(t), dir)
+	p := newPolled(t, newImpatient(t), dir)
 	p.polled()
 	p.serveInProcess(run.RoleDownload)
 	p.reaches("a.txt", domain.FileDownloaded)

@@ -41,7 +41,7 @@ func raw(t testing.TB, w http.ResponseWriter, answer string, reset bool) {
 func TestHostileWebServer(t *testing.T) {
 	t.Parallel()
 	const good = "the whole content\n"
-	in := newInstallation(t)
+	in := newImpatient(t)
 	var mu sync.Mutex
 	asked := map[string][]time.Time{} // GETs
 	count := func(path string) (n int) {

@@ -89,8 +89,17 @@ type installation struct {
 // settings, each key=value. Nothing was ever opened: there are only the tables.
 func newInstallation(t testing.TB, set ...string) *installation {
 	t.Helper()
-	return prepare(t, "attempts: 2, timeout: 2s", append([]string{"zookeeper_session_timeout=4s", "janitor_interval=300ms",
-		"fetch_connect_timeout=2s", "fetch_response_timeout=1s", "outbox_grace=500ms"}, set...)...)
+	return prepare(t, "attempts: 2, timeout: 1m", append([]string{"zookeeper_session_timeout=4s", "janitor_interval=300ms",
+		"fetch_response_timeout=1m", "outbox_grace=500ms"}, set...)...)
+}
+
+// newImpatient is [newInstallation] of one that soon has enough of a server that does not answer,
+// and still waits long enough, on a busy machine, for one that does.
+func newImpatient(t testing.TB) *installation {
+	t.Helper()
+	in := newInstallation(t, "fetch_response_timeout=5s")
+	in.editProfile("timeout: 1m", "timeout: 5s")
+	return in
 }
 
 // newPatient is [newInstallation] of one that waits for a slow server until the test ends: no

@@ -148,7 +148,7 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Shows: P5 P6
 func TestRequeueAfterEachFailure(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret")
+	in := newInstallation(t, "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret")
 	server := newWilful(t)
 	refusing, minting := minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"}), minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"})
 	refusing.Fail(minter.Fault{Status: http.StatusUnauthorized, Body: "error: unauthorized - authentication failure"})
