@@ -29,7 +29,7 @@ func TestConfigCheckReadsTheProfiles(t *testing.T) {
 			}
 		}
 	}
-	check(exit.Usage, "outbox_shards (flag)", profiles, "hint: make the directory, copy deploy/profiles/reference.yaml")
+	check(exit.Usage, "outbox_shards (flag)", profiles, "hint: make a first profile: mkdir -p "+profiles)
 	if err := os.Mkdir(profiles, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -92,6 +92,11 @@ func (s *Set) Fits(p Profile) error {
 	return nil
 }
 
+// First says how a directory without profiles gets its first one.
+func First(dir string) string {
+	return "make a first profile: mkdir -p " + dir + " && accession profile init maps --owner \"Map library\" --naan 99999 --shoulder fk4 > " + filepath.Join(dir, "maps.yaml") + "; or name another directory with profiles_dir"
+}
+
 // Load reads every *.yaml file in dir. The error is [Faults] with all that is
 // wrong in any of them, or that of the file system.
 func Load(dir string) (*Set, error) {

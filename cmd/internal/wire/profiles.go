@@ -2,6 +2,8 @@ package wire
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -29,7 +31,11 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 	return in.profiles.get(ctx, func(context.Context) (*profile.Set, error) {
 		files, err := profile.Load(in.cfg.ProfilesDir)
 		if err != nil {
-			return nil, failed("read the profiles", err, "the setting profiles_dir names their directory: "+in.cfg.ProfilesDir+"; `accession config check` tells how to get a first one")
+			hint := "`accession config check` names every fault"
+			if errors.Is(err, fs.ErrNotExist) {
+				hint = profile.First(in.cfg.ProfilesDir)
+			}
+			return nil, failed("read the profiles", err, hint)
 		}
 		set := &setProfiles{files: files, now: files, log: in.log, clock: time.Now, sets: in.profilesSet.Load, content: in.profileContent,
 			live: func() (setReader, bool) {

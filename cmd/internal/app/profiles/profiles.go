@@ -53,7 +53,7 @@ func Check(dir string) (names []string, err error) {
 	set, err := profile.Load(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &app.Error{Kind: app.NotFound, Err: err, Hint: "make the directory, copy deploy/profiles/reference.yaml into it under the collection's name, and adapt it; or name another with profiles_dir"}
+		return nil, &app.Error{Kind: app.NotFound, Err: err, Hint: profile.First(dir)}
 	case err != nil:
 		return nil, faulty(err)
 	}
