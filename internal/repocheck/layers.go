@@ -184,11 +184,15 @@ var Layers = []Layer{
 	}, {
 		// What may be requested over HTTP, and who may request it.
 		Packages: []string{"cmd/internal/operation"},
-		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation/internal/following", "cmd/internal/operation/internal/sending"}),
+		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation/internal/..."}),
 	}, {
 		// Streams of events.
 		Packages: []string{"cmd/internal/operation/internal/following"},
 		May:      join(core, []string{"cmd/internal/app/...", "cmd/internal/operation/internal/sending"}),
+	}, {
+		// What is there for a caller.
+		Packages: []string{"cmd/internal/operation/internal/sight"},
+		May:      join(core, []string{"cmd/internal/app/..."}),
 	}, {
 		// Bodies of answers that are files, compared before they are whole.
 		Packages: []string{"cmd/internal/operation/internal/sending"},

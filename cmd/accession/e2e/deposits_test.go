@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/wire"
@@ -231,12 +232,12 @@ func TestRolesInSeveralProcesses(t *testing.T) {
 func TestStatusTellsWhoServes(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
-	s := in.app.Status(in.ctx())
+	s := status.Of(in.ctx(), in.app)
 	if !s.OK() || s.Projection == nil || s.Projection.PendingMigrations != 0 || s.Outbox == nil || len(s.Workers) != 0 {
 		t.Errorf("nobody serves: %+v", s)
 	}
 	in.serveInProcess()
-	if s = in.app.Status(in.ctx()); len(s.Workers) != 1 || len(s.Workers[0].Roles) != len(run.AllRoles) {
+	if s = status.Of(in.ctx(), in.app); len(s.Workers) != 1 || len(s.Workers[0].Roles) != len(run.AllRoles) {
 		t.Errorf("one process serves: %+v", s)
 	}
 }
@@ -270,7 +271,7 @@ func TestStatusNamesWhatDoesNotAnswer(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			s := (&app.App{Open: wired.Resources(), Actor: "user/test"}).Status(t.Context())
+			s := status.Of(t.Context(), &app.App{Open: wired.Resources(), Actor: "user/test"})
 			if s.OK() || len(s.Servers) != 3 {
 				t.Fatalf("all is said to be well: %+v", s.Servers)
 			}

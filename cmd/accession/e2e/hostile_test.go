@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
@@ -206,9 +207,9 @@ func TestPermitsOfTwoProcesses(t *testing.T) {
 	if permits != most {
 		t.Errorf("the permits are %v", nodes)
 	}
-	status := in.app.Status(in.ctx())
-	if want := (app.HostStatus{Host: strings.TrimPrefix(bad.URL, "http://"), Permits: most, Limit: most}); !slices.Contains(status.Hosts, want) || *status.HostsIn < 1 {
-		t.Errorf("the status has %+v", status.Hosts)
+	now := status.Of(in.ctx(), in.app)
+	if want := (status.HostStatus{Host: strings.TrimPrefix(bad.URL, "http://"), Permits: most, Limit: most}); !slices.Contains(now.Hosts, want) || *now.HostsIn < 1 {
+		t.Errorf("the status has %+v", now.Hosts)
 	}
 	in.says(0, words("status"), "server of depositors", strings.TrimPrefix(bad.URL, "http://"), "all in use; the rest of its work waits")
 	for _, f := range in.verified().Findings {
@@ -258,9 +259,9 @@ func TestPermitsOfASubmitterInTwoProcesses(t *testing.T) {
 	if permits != most {
 		t.Errorf("the permits are %v", nodes)
 	}
-	status := in.app.Status(in.ctx())
-	if want := (app.SubmitterStatus{Submitter: "mallory", Permits: most, Limit: most}); !slices.Contains(status.Submitters, want) {
-		t.Errorf("the status has %+v", status.Submitters)
+	now := status.Of(in.ctx(), in.app)
+	if want := (status.SubmitterStatus{Submitter: "mallory", Permits: most, Limit: most}); !slices.Contains(now.Submitters, want) {
+		t.Errorf("the status has %+v", now.Submitters)
 	}
 	in.says(0, words("status"), "submitter", "mallory", "all in use; the rest of their work waits")
 	for _, f := range in.verified().Findings {

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
@@ -29,7 +30,7 @@ func TestPoisonIsHeld(t *testing.T) {
 	if err != nil || *held.Total != 1 || held.Next != "" || len(held.Items) != 1 || held.Items[0].AggregateID != "jid0000009999" || held.Items[0].Seq != int64(place) {
 		t.Fatalf("%+v, %v", held, err)
 	}
-	if s := in.app.Status(in.ctx()); s.Projection.HeldEvents != 1 || s.Projection.HeldAggregates != 1 {
+	if s := status.Of(in.ctx(), in.app); s.Projection.HeldEvents != 1 || s.Projection.HeldAggregates != 1 {
 		t.Errorf("status: %+v", s.Projection)
 	}
 	row, err := tables.PoisonAt(in.ctx(), in.app, place)

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/deploy/samples"
 	"github.com/accession-ingest/accession/domain"
@@ -43,9 +44,9 @@ func TestStatusOfWhatStandsStill(t *testing.T) {
 	in.shown()
 	_, err = conn.Set(root+"/jobs/"+damaged+"/status", []byte("{garbage"), -1)
 	in.must(err)
-	var got app.Status
+	var got status.Status
 	waitFor(t, "an overdue attempt", func() bool {
-		got = in.app.Status(in.ctx())
+		got = status.Of(in.ctx(), in.app)
 		return got.Overdue != nil && *got.Overdue == 1
 	})
 	if !got.OK() {
@@ -99,7 +100,7 @@ func TestStatusIsWatched(t *testing.T) {
 	}{
 		{words("status --watch"), func(line string) bool { return strings.HasPrefix(line, "status at ") }},
 		{words("status --watch -o json"), func(line string) bool {
-			var s app.Status
+			var s status.Status
 			return json.Unmarshal([]byte(line), &s) == nil && s.OK() && s.Standing != nil
 		}},
 		{words("queue board --watch"), func(line string) bool { return strings.HasPrefix(line, "board at ") }},

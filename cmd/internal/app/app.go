@@ -10,14 +10,13 @@
 //	ReportKinds      lists reports              Report         makes one
 //	Tail             reads the history, and follows it
 //	Select           selects a part of it       Republish      sends that part once more
-//	Status           shows which servers answer, who works, and what waits
 //	Verify           compares the three servers, and what is stored
 //	Repair           repairs what differs
 //	RestoreZooKeeper restores the live state from the log
 //	RestoreLog       restores lost events to the log
 //
 // Packages below have those of one matter: the deposit queues, queries, the drop folder,
-// and tables, which are migrated, rebuilt and compared.
+// the status of all, and tables, which are migrated, rebuilt and compared.
 //
 // Commands go through eventstore.Handler, those for files through its counterpart;
 // they return the aggregate and its version, so that a reader can wait for it. Lists
@@ -124,7 +123,7 @@ type EventLog interface {
 	Republisher(ctx context.Context) (Republisher, error)
 	// TypesLag says how far the stream by types is behind the log, nil = there is none.
 	// What keeps it from being compared is in the result.
-	TypesLag(ctx context.Context) (*TypesStatus, error)
+	TypesLag(ctx context.Context) (*standing.Types, error)
 	// Overdue counts the attempts at files that are overdue by the clock of the log, up to
 	// a bound.
 	Overdue(ctx context.Context) (int, error)

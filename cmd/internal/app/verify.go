@@ -5,7 +5,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/audit"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
-	"github.com/accession-ingest/accession/cmd/internal/record"
 )
 
 // The severities of findings.
@@ -25,9 +24,6 @@ type VerifyOptions = audit.Options
 
 // ObjectRange is a part of all objects, in the order of their identifiers.
 type ObjectRange = audit.Range
-
-// AuditPass is what is known of a pass of the auditor.
-type AuditPass = record.AuditPass
 
 // Verified is what a check found, and the results of repairs if they were requested.
 type Verified struct {

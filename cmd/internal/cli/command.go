@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -105,6 +107,22 @@ func more[T any](w io.Writer, page app.Page[T], what string) {
 		of = fmt.Sprintf(" of %d", *page.Total)
 	}
 	fmt.Fprintf(w, "\n%d%s %s; --limit or --cursor %s for more\n", len(page.Items), of, what, page.Next)
+}
+
+// note writes a line that is for people only.
+func (p *program) note(format string, args ...any) {
+	if p.output == "table" {
+		fmt.Fprintf(p.Out, format+"\n", args...)
+	}
+}
+
+// write has do write to a new file, or to Out when name is "".
+func (p *program) write(name string, do func(io.Writer) error) error {
+	if name != "" {
+		return export.File(name, do)
+	}
+	out := bufio.NewWriterSize(export.Unwrapped(p.Out), 1<<16) // it may be no text; export makes text safe
+	return cmp.Or(do(out), out.Flush())
 }
 
 // draws reports whether progress is drawn: for people at a terminal who wait for a

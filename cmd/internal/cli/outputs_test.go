@@ -20,6 +20,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/app/synchronous"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/login"
@@ -105,7 +106,7 @@ var outputs = map[string][]reflect.Type{
 	"restore zookeeper": {reflect.TypeFor[app.Restored]()},
 	"schema":            {reflect.TypeFor[map[string]any]()},
 	"stack":             {reflect.TypeFor[shownStack]()},
-	"status":            {reflect.TypeFor[app.Status]()},
+	"status":            {reflect.TypeFor[status.Status]()},
 	"submit":            {reflect.TypeFor[app.Submitted](), reflect.TypeFor[app.Progress](), reflect.TypeFor[synchronous.Answer](), reflect.TypeFor[drop.Deposit](), reflect.TypeFor[drops.Shown]()},
 	"sweep":             {reflect.TypeFor[sweep.Summary]()},
 	"timeouts set":      {reflect.TypeFor[app.Changed]()},
@@ -144,7 +145,7 @@ func TestOutputSchemas(t *testing.T) {
 		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
-		if p := path.Base(t.PkgPath()); t.Name() != "" && t.PkgPath() != "" && !slices.Contains([]string{"app", "pgdb", "problem"}, p) {
+		if p := path.Base(t.PkgPath()); t.Name() != "" && t.PkgPath() != "" && !slices.Contains([]string{"app", "pgdb", "problem", "status"}, p) {
 			name = strings.ToUpper(p[:1]) + p[1:] + name
 		}
 		if generic, of, is := strings.Cut(t.Name(), "["); is { // lists of types of one name in two packages

@@ -228,6 +228,6 @@ func (p *program) answering(c *cobra.Command, ask func(ctx context.Context, a *a
 		})
 	})
 	flags.Parsed(c, &format, "format", "", "`FORMAT`: "+flags.Joined(asked.Formats)+" (default: as -o says)", flags.Optional(flags.Among(asked.Formats...)))
-	c.Flags().StringVar(&file, "out", "", outHelp)
+	c.Flags().StringVar(&file, "out", "", flags.OutHelp)
 	return c
 }

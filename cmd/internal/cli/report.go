@@ -80,7 +80,7 @@ and --to are given.`,
 	f.StringVar(&r.table, "table", "", "the `TABLE` of the report that CSV has (default: the first)")
 	f.StringVar(&r.from, "from", "", "sender `ADDRESS` of a mail")
 	f.StringArrayVar(&r.to, "to", nil, "recipient `ADDRESS` of a mail; may be repeated")
-	f.StringVar(&r.file, "out", "", outHelp)
+	f.StringVar(&r.file, "out", "", flags.OutHelp)
 	return c
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/exit"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
@@ -35,7 +35,9 @@ one after the other, with -o json one line each.`,
 		Args:    cobra.NoArgs,
 	}
 	c.RunE = p.over(func(ctx context.Context, d door.Door, _ []string) error {
-		look := func() (app.Status, error) { return door.Carry[app.Status](ctx, d, "status.show", &operation.None{}) }
+		look := func() (status.Status, error) {
+			return door.Carry[status.Status](ctx, d, "status.show", &operation.None{})
+		}
 		if watched {
 			return watch.Repeat(ctx, watch.Screen{Out: p.Out, Terminal: p.Terminal, JSON: p.output == "json"}, "status", look, views.Status)
 		}

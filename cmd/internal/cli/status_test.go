@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/export"
@@ -19,7 +19,7 @@ func TestStatusIsDrawnAnew(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	screen := render.Screen{Writer: export.NewPlain(&b), Columns: 80}
-	s := app.Status{Oldest: []standing.Oldest{{Kind: domain.KindBatch, State: "pending", ID: "bid0000000001", Seconds: 90, Why: "\x1b[2Jno space"}},
+	s := status.Status{Oldest: []standing.Oldest{{Kind: domain.KindBatch, State: "pending", ID: "bid0000000001", Seconds: 90, Why: "\x1b[2Jno space"}},
 		Standing: []standing.Line{{Code: standing.CodePaused, What: "queue notify is paused by \x1b]0;x", Remedy: "accession queue resume notify"}}}
 	if err := render.Overwrite(screen, func(w io.Writer) { views.Status(w, s) }); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestStatusIsDrawnAnew(t *testing.T) {
 func TestStatusThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	views.Status(&b, app.Status{Types: &app.TypesStatus{Stream: "T", Error: "another log"}})
+	views.Status(&b, status.Status{Types: &standing.Types{Stream: "T", Error: "another log"}})
 	for _, want := range []string{"what waits longest is not known", "attempts at files are not known", "T is not known: another log"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())

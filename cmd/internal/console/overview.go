@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -45,7 +46,7 @@ func (*Console) overview(v *visit) (page, error) {
 	}
 	d := overviewPage{Installation: everywhere(v.self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
 	if d.Installation {
-		s, err := get[app.Status](v, "status.show", nil)
+		s, err := get[status.Status](v, "status.show", nil)
 		if err != nil {
 			return page{}, err
 		}
@@ -92,7 +93,7 @@ func deref(n *int64) int64 {
 }
 
 // stands adds what stands still in the installation, and its counts.
-func (d *overviewPage) stands(s app.Status) {
+func (d *overviewPage) stands(s status.Status) {
 	d.OK = s.OK()
 	for _, server := range s.Servers {
 		switch {
@@ -146,7 +147,7 @@ const lagOf = time.Minute
 
 // waitingIn are the jobs in a state, and the one that has waited longest.
 type waitingIn struct {
-	app.QueueStatus
+	status.QueueStatus
 	oldest standing.Oldest
 }
 
@@ -166,9 +167,9 @@ type serversPage struct {
 	Facts                   []fact
 }
 
-var serverColumns = columns[app.ServerStatus]{title: "Servers", none: "No server is known.", list: []column[app.ServerStatus]{
-	{"name", "Server", func(s app.ServerStatus) any { return s.Name }},
-	{"state", "State", func(s app.ServerStatus) any {
+var serverColumns = columns[status.ServerStatus]{title: "Servers", none: "No server is known.", list: []column[status.ServerStatus]{
+	{"name", "Server", func(s status.ServerStatus) any { return s.Name }},
+	{"state", "State", func(s status.ServerStatus) any {
 		switch {
 		case s.Lost:
 			return state("lost")
@@ -177,26 +178,26 @@ var serverColumns = columns[app.ServerStatus]{title: "Servers", none: "No server
 		}
 		return state("away")
 	}},
-	{"seconds", "Answers in", func(s app.ServerStatus) any { return span(s.Seconds) }},
-	{"error", "Error", func(s app.ServerStatus) any { return s.Error }},
+	{"seconds", "Answers in", func(s status.ServerStatus) any { return span(s.Seconds) }},
+	{"error", "Error", func(s status.ServerStatus) any { return s.Error }},
 }}
 
-var workerColumns = columns[app.WorkerStatus]{title: "Processes", none: "No process works: `accession serve` starts one.", list: []column[app.WorkerStatus]{
-	{"id", "Process", func(w app.WorkerStatus) any { return w.ID }},
-	{"host", "Machine", func(w app.WorkerStatus) any { return w.Host }},
-	{"pid", "Number", func(w app.WorkerStatus) any { return fmt.Sprint(w.PID) }},
-	{"roles", "Roles", func(w app.WorkerStatus) any { return strings.Join(w.Roles, ", ") }},
-	{"since", "Since", func(w app.WorkerStatus) any { return w.Since }},
+var workerColumns = columns[status.WorkerStatus]{title: "Processes", none: "No process works: `accession serve` starts one.", list: []column[status.WorkerStatus]{
+	{"id", "Process", func(w status.WorkerStatus) any { return w.ID }},
+	{"host", "Machine", func(w status.WorkerStatus) any { return w.Host }},
+	{"pid", "Number", func(w status.WorkerStatus) any { return fmt.Sprint(w.PID) }},
+	{"roles", "Roles", func(w status.WorkerStatus) any { return strings.Join(w.Roles, ", ") }},
+	{"since", "Since", func(w status.WorkerStatus) any { return w.Since }},
 }}
 
-var hostColumns = columns[app.HostStatus]{title: "Servers of depositors", none: "No step uses a server of a depositor now.", list: []column[app.HostStatus]{
-	{"host", "Server", func(h app.HostStatus) any { return h.Host }},
-	{"permits", "Steps", func(h app.HostStatus) any { return h.Permits }},
-	{"limit", "At most", func(h app.HostStatus) any { return h.Limit }},
+var hostColumns = columns[status.HostStatus]{title: "Servers of depositors", none: "No step uses a server of a depositor now.", list: []column[status.HostStatus]{
+	{"host", "Server", func(h status.HostStatus) any { return h.Host }},
+	{"permits", "Steps", func(h status.HostStatus) any { return h.Permits }},
+	{"limit", "At most", func(h status.HostStatus) any { return h.Limit }},
 }}
 
 func (*Console) servers(v *visit) (page, error) {
-	s, err := get[app.Status](v, "status.show", nil)
+	s, err := get[status.Status](v, "status.show", nil)
 	if err != nil {
 		return page{}, err
 	}

@@ -100,7 +100,7 @@ func ranges(op *operation.Operation) bool {
 }
 
 // plain are the packages whose types keep their names in the description of the API.
-var plain = []string{"app", "operation", "problem", "pgdb", "query"}
+var plain = []string{"app", "operation", "problem", "pgdb", "query", "status"}
 
 // schemaName returns the name of a type in the description of the API: with that of its
 // package, unless it is one of the plain ones.

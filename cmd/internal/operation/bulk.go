@@ -6,6 +6,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -66,7 +67,7 @@ func bulkActions() []*Operation {
 				return bulk.Action{}, err
 			}
 			f := in.Body.Filter
-			if err := c.known(ctx, named{profile: f.Profile, collection: f.Collection, submitter: f.Submitter, batch: f.Batch, job: f.Job, dataset: f.Dataset}); err != nil {
+			if err := c.sight().Known(ctx, sight.Named{Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter, Batch: f.Batch, Job: f.Job, Dataset: f.Dataset}); err != nil {
 				return bulk.Action{}, err
 			}
 			return bulk.Begin(ctx, c.App, in.Body, c.requester())

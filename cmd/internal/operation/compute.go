@@ -96,7 +96,7 @@ func computeOperations() []*Operation {
 			p, err := entries.Ls(ctx, c.App, entries.Filter{Status: entry.State(in.State), Dataset: in.Dataset, Datasets: of, Submitter: in.Submitter, Code: in.Code, Host: in.Host,
 				Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
 			n := in.named(in.Dataset)
-			n.submitter = in.Submitter
+			n.Submitter = in.Submitter
 			return orUnknown(ctx, c, n, p, err)
 		}),
 		get("compute.show", "/v1/compute/entries/{id}", "Show work in the compute queue, with its result", OnInstallation, false, func(ctx context.Context, c *Call, in *EntryID) (e entries.Work, err error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain/fair"
 )
 
@@ -25,7 +26,7 @@ type DropList struct {
 // has reports whether a deposit is chosen.
 func (l *DropList) has(c *Call, s drops.Shown) bool {
 	if l.Collection != "" {
-		if of, err := c.collectionOf(s.Profile); err != nil || of != l.Collection { // its profile may have gone
+		if of, err := c.sight().CollectionOf(s.Profile); err != nil || of != l.Collection { // its profile may have gone
 			return false
 		}
 	}
@@ -62,7 +63,7 @@ func dropFolder() []*Operation {
 				from := slices.DeleteFunc(slices.Clone(all), func(s drops.Shown) bool { return s.ID <= after })
 				p := app.PageOf(cmp.Or(in.Limit, len(all)), from, "deposit", func(s drops.Shown) string { return s.ID })
 				p.Total = new(int64(len(all)))
-				return orUnknown(ctx, c, named{submitter: of, profile: in.Profile, collection: in.Collection}, p, err)
+				return orUnknown(ctx, c, sight.Named{Submitter: of, Profile: in.Profile, Collection: in.Collection}, p, err)
 			}),
 		change(verb[string]{"retry", "Let a refused deposit be transferred again", drops.Retry}),
 		change(verb[string]{"rm", "Remove a deposit from the drop folder, for ever", drops.Remove}),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/operation/internal/following"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -96,7 +97,7 @@ func eventStreams() []*Operation {
 				return nil, err
 			}
 			s.From = after + 1
-			f := following.Follower{After: after, Types: chosen, Sees: c.Caller.Filter(), Filter: chosenBy, Owner: c.owner, CaughtUp: c.App.Open.CaughtUp,
+			f := following.Follower{After: after, Types: chosen, Sees: c.Caller.Filter(), Filter: chosenBy, Owner: c.sight().Owner, CaughtUp: c.App.Open.CaughtUp,
 				Heartbeat: following.Heartbeat, Life: following.Life, Events: func(ctx context.Context) iter.Seq2[app.Event, error] {
 					return c.App.Tail(ctx, app.TailOptions{Follow: in.To == 0, Selection: s})
 				}}
@@ -110,7 +111,7 @@ type EventFilter = following.Filter
 
 // knownOf returns an error if a filter of events names what is not there for the caller.
 func (c *Call) knownOf(ctx context.Context, f EventFilter) error {
-	return c.known(ctx, named{profile: f.Profile, collection: f.Collection, submitter: f.Submitter})
+	return c.sight().Known(ctx, sight.Named{Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter})
 }
 
 // WithStop returns the context of requests to a server that closes stop when it stops:
@@ -127,7 +128,7 @@ func EventsOf(ctx context.Context, a *app.App, chosen EventFilter, events iter.S
 			yield(app.Event{}, err)
 			return
 		}
-		f := following.Follower{Filter: chosen, Sees: access.Filter{All: true}, Owner: c.owner, CaughtUp: a.Open.CaughtUp, Heartbeat: following.Heartbeat}
+		f := following.Follower{Filter: chosen, Sees: access.Filter{All: true}, Owner: c.sight().Owner, CaughtUp: a.Open.CaughtUp, Heartbeat: following.Heartbeat}
 		for e, err := range events {
 			holds := err != nil
 			if err == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -127,10 +128,10 @@ func queueChange(path string, v verb[string]) *Operation {
 	})
 }
 
-func status() []*Operation {
+func statusOperations() []*Operation {
 	return []*Operation{
-		get("status.show", "/v1/status", "Show which servers answer, who works, and what waits", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (app.Status, error) {
-			return c.App.Status(ctx), nil
+		get("status.show", "/v1/status", "Show which servers answer, who works, and what waits", OnInstallation, false, func(ctx context.Context, c *Call, _ *None) (status.Status, error) {
+			return status.Of(ctx, c.App), nil
 		}),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
 	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -72,7 +73,7 @@ func objectOperations() []*Operation {
 			}
 			p, err := objects.List(ctx, c.App, objects.Filter{Identifier: in.Identifier, LocalID: in.LocalID, Title: in.Title, Creator: in.Creator, File: in.File,
 				Collection: in.Collection, Submitter: in.Submitter, Batch: string(batch), Profile: in.Profile, Since: in.Since, Until: in.OlderThan, Sees: &sees, Limit: in.Limit}, app.Cursor(in.Cursor))
-			return orUnknown(ctx, c, named{collection: in.Collection, submitter: in.Submitter, profile: in.Profile, batch: in.Batch}, p, err)
+			return orUnknown(ctx, c, sight.Named{Collection: in.Collection, Submitter: in.Submitter, Profile: in.Profile, Batch: in.Batch}, p, err)
 		}),
 		get("object.show", "/v1/objects/{id}", "Show a stored object and its versions", OnObject, false, func(ctx context.Context, c *Call, in *ObjectID) (objects.View, error) {
 			return objects.Show(ctx, c.App, (&ObjectVersion{ObjectID: *in}).of(c))

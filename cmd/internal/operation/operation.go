@@ -209,12 +209,9 @@ func (op *Operation) prepare(c *Call, in any) error {
 
 // allowThing refuses an operation on a batch, job or file.
 func (c *Call) allowThing(ctx context.Context, op *Operation, a domain.Aggregate) error {
-	owner, err := c.owner(ctx, a)
+	owner, err := c.sight().Sees(ctx, a)
 	if err != nil {
 		return err
-	}
-	if !c.Caller.Filter().Selects(owner.Collection, owner.Submitter) {
-		return noSuch(a)
 	}
 	if op.Need != access.See && !c.Caller.May(op.Need, owner.Collection) {
 		return forbidden(op, "in the collection "+owner.Collection)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -45,7 +46,7 @@ func poison() []*Operation {
 				return p, err
 			}
 			p, err = tables.Poison(ctx, c.App, tables.PoisonFilter{Batch: domain.BatchID(in.Batch), Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
-			return orUnknown(ctx, c, named{batch: in.Batch}, p, err)
+			return orUnknown(ctx, c, sight.Named{Batch: in.Batch}, p, err)
 		}),
 		get("poison.show", "/v1/poison/{seq}", "Show an event that could not be applied to the tables", OnInstallation, false, func(ctx context.Context, c *Call, in *PoisonShow) (tables.PoisonEvent, error) {
 			return tables.PoisonAt(ctx, c.App, uint64(in.Seq))

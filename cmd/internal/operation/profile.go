@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -27,7 +28,7 @@ type ProfileName struct {
 // Collection implements collected. A profile that does not exist is that of no collection for
 // those who may not act everywhere.
 func (p *ProfileName) Collection(_ context.Context, c *Call) (string, error) {
-	return c.unlessMissing(c.collectionOf(p.Name))
+	return c.unlessMissing(c.sight().CollectionOf(p.Name))
 }
 
 // unlessMissing returns no collection in place of an error of kind NotFound, for those who may
@@ -79,12 +80,12 @@ func profileOperations() []*Operation {
 			list, err := c.App.Profiles(ctx)
 			seen := []ProfileItem{}
 			for _, p := range list {
-				if (in.Collection == "" || p.Collection == in.Collection) && c.inSight(p.Collection) {
+				if (in.Collection == "" || p.Collection == in.Collection) && c.sight().In(p.Collection) {
 					seen = append(seen, ProfileItem{ID: p.Name, Name: p.Name, Collection: p.Collection, Owner: p.Owner, Priority: p.Priority.Default})
 				}
 			}
 			page, err := Whole(seen, err)
-			return orUnknown(ctx, c, named{collection: in.Collection}, page, err)
+			return orUnknown(ctx, c, sight.Named{Collection: in.Collection}, page, err)
 		}),
 		row(Operation{Name: "profile.show", Method: http.MethodGet, Path: path, Summary: "Show a profile with its defaults, and what says so", Need: access.Act, On: OnCollection},
 			func(ctx context.Context, c *Call, in *ProfileName) (profiles.Shown, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/export"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/asked"
@@ -120,10 +121,10 @@ func queryOperations() []*Operation {
 		get("query.ls", "/v1/queries", "List queries, newest first: the own, or all with the right in all collections", OnSelf, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
 			own := c.Caller.SeesUser()
 			if own != "" && in.Submitter != "" && in.Submitter != own {
-				return orUnknown(ctx, c, named{submitter: in.Submitter}, app.Page[queries.Query]{Items: []queries.Query{}}, nil)
+				return orUnknown(ctx, c, sight.Named{Submitter: in.Submitter}, app.Page[queries.Query]{Items: []queries.Query{}}, nil)
 			}
 			p, err := queries.Ls(ctx, c.App, queries.Filter{Status: asked.State(in.State), Submitter: cmp.Or(own, in.Submitter), Code: in.Code, Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
-			return orUnknown(ctx, c, named{submitter: in.Submitter}, p, err)
+			return orUnknown(ctx, c, sight.Named{Submitter: in.Submitter}, p, err)
 		}),
 		get("query.show", "/v1/queries/{id}", "Show a query, and how its lines were answered: an own one, or any with the right in all collections", OnSelf, false, func(ctx context.Context, c *Call, in *QueryID) (q queries.Query, err error) {
 			id, err := in.id()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -50,11 +52,24 @@ func (c *Call) sees(ctx context.Context, a domain.Aggregate) error {
 	if c.machine {
 		return nil
 	}
-	owner, err := c.owner(ctx, a)
-	if err == nil && !c.Caller.Filter().Selects(owner.Collection, owner.Submitter) {
-		err = noSuch(a)
-	}
+	_, err := c.sight().Sees(ctx, a)
 	return err
+}
+
+// sight returns what is there for the caller.
+func (c *Call) sight() sight.Of { return sight.Of{App: c.App, Caller: c.Caller} }
+
+func (f *Filter) named(dataset string) sight.Named {
+	return sight.Named{Dataset: dataset, Profile: f.Profile, Collection: f.Collection, Submitter: f.Submitter}
+}
+
+// orUnknown returns a page, or if it is empty the error about what the filter names and is
+// not there for the caller.
+func orUnknown[T any](ctx context.Context, c *Call, n sight.Named, p app.Page[T], err error) (app.Page[T], error) {
+	if err == nil && len(p.Items) == 0 {
+		err = c.sight().Known(ctx, n)
+	}
+	return p, err
 }
 
 // among returns a state that a list is limited to, "" = none.

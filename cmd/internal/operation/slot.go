@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/domain/slot"
@@ -116,8 +117,8 @@ type InCollection struct {
 	Collection string `query:"collection" maxLength:"200" doc:"Only of datasets of this collection"`
 }
 
-func (f *InCollection) named(dataset string) named {
-	return named{profile: f.Profile, collection: f.Collection, dataset: dataset}
+func (f *InCollection) named(dataset string) sight.Named {
+	return sight.Named{Profile: f.Profile, Collection: f.Collection, Dataset: dataset}
 }
 
 // datasetsOf returns the names of the datasets that are chosen and that the caller may see,

@@ -49,7 +49,7 @@ func (s *Submission) prepare(op *Operation, c *Call) error { return s.command(op
 // collection returns the collection of the profile. A profile that does not exist is that
 // of no collection for those who may not deposit everywhere.
 func (a *About) collection(c *Call) (string, error) {
-	name, err := c.collectionOf(a.Profile)
+	name, err := c.sight().CollectionOf(a.Profile)
 	if known, ok := errors.AsType[*app.Error](err); ok && known.Kind == app.NotFound && !c.Caller.May(access.Deposit, "") {
 		return "", nil
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/daily"
 	"github.com/accession-ingest/accession/projections/query"
@@ -36,13 +37,13 @@ const unresolvedFor = 30 * 24 * time.Hour
 
 // day returns what the daily mail says now.
 func (in *Installation) day(ctx context.Context) (d daily.Day) {
-	status := (&app.App{Open: in.Resources()}).Status(ctx)
-	for _, s := range status.Servers {
+	all := status.Of(ctx, &app.App{Open: in.Resources()})
+	for _, s := range all.Servers {
 		if !s.OK {
 			d.Unknown = append(d.Unknown, fmt.Sprintf("%s does not answer: %s", s.Name, s.Error))
 		}
 	}
-	for _, l := range status.Standing {
+	for _, l := range all.Standing {
 		d.Lines = append(d.Lines, daily.Line{What: l.What, Remedy: l.Remedy})
 	}
 	if err := in.fill(ctx, &d); err != nil && ctx.Err() == nil {

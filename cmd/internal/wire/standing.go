@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
@@ -39,19 +40,19 @@ func (in *Installation) Overdue(ctx context.Context) (int, error) {
 }
 
 // TypesLag implements app.EventLog.
-func (in *Installation) TypesLag(ctx context.Context) (*app.TypesStatus, error) {
+func (in *Installation) TypesLag(ctx context.Context) (*standing.Types, error) {
 	log, err := in.events.get(ctx, in.openLog)
 	if err != nil {
 		return nil, err
 	}
 	lag, err := log.TypesLag(ctx, in.typesConfig())
 	if err != nil {
-		return &app.TypesStatus{Stream: in.cfg.NATSTypesStream, Error: err.Error()}, nil //nolint:nilerr // the status says it
+		return &standing.Types{Stream: in.cfg.NATSTypesStream, Error: err.Error()}, nil //nolint:nilerr // the status says it
 	}
 	if lag == nil {
 		return nil, nil //nolint:nilnil // there is no such stream
 	}
-	return &app.TypesStatus{Stream: in.cfg.NATSTypesStream, Events: int64(lag.Events), Seconds: lag.Age.Seconds()}, nil
+	return &standing.Types{Stream: in.cfg.NATSTypesStream, Events: int64(lag.Events), Seconds: lag.Age.Seconds()}, nil
 }
 
 func (in *Installation) typesConfig() jslog.TypesConfig {

@@ -127,7 +127,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestRightsOverHTTP",
 }, {
 	Name: "what a caller may see", Why: "a user reads what is of other collections",
-	At: "cmd/internal/operation (*Call).allowThing", Do: []Op{Never("Selects")},
+	At: "cmd/internal/operation/internal/sight (Of).Sees", Do: []Op{Never("Selects")},
 	Package: e2e, Test: "TestRightsOverHTTP",
 }, {
 	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
@@ -219,7 +219,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestLookIntoAJob",
 }, {
 	Name: "what a caller learns from a filter", Why: "a user finds out which collections of others there are",
-	At: "cmd/internal/operation (*Call).inSight", Do: []Op{Return("true")},
+	At: "cmd/internal/operation/internal/sight (Of).In", Do: []Op{Return("true")},
 	Package: e2e, Test: "TestUnknownInAFilter",
 }, {
 	Name: "the key of a query", Why: "a query whose answer was lost is made twice",

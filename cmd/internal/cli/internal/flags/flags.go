@@ -184,3 +184,6 @@ func ParseTimeAt(s string, now time.Time) (time.Time, error) {
 	}
 	return time.Time{}, fmt.Errorf("%q is not a time: give a date such as 2026-03-01, a time such as 2026-03-01T12:00Z, or an age such as 24h or 7d", s)
 }
+
+// OutHelp is the help of --out.
+const OutHelp = "write to this new `FILE`, which appears when it is complete"

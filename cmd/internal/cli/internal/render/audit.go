@@ -6,12 +6,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/domain"
 )
 
 // Audit writes how far the auditor is; nil = it was never started.
-func Audit(w io.Writer, p *app.AuditPass) {
+func Audit(w io.Writer, p *status.AuditPass) {
 	switch {
 	case p == nil:
 		fmt.Fprintln(w, "audit       never started: no process runs the role auditor")

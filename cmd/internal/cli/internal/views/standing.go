@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
 	still "github.com/accession-ingest/accession/cmd/internal/app/standing"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -13,7 +13,7 @@ import (
 
 // standing writes what has waited longest, how far the stream by types is, and what
 // stands still with the command for it.
-func standing(w io.Writer, s app.Status) {
+func standing(w io.Writer, s status.Status) {
 	if t := s.Types; t != nil {
 		switch {
 		case t.Error != "":

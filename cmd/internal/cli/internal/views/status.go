@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
 
 // Status writes how the installation is.
-func Status(w io.Writer, s app.Status) {
-	render.Rows(w, "", render.Row{"server", "at", ""}, s.Servers, func(x app.ServerStatus) render.Row {
+func Status(w io.Writer, s status.Status) {
+	render.Rows(w, "", render.Row{"server", "at", ""}, s.Servers, func(x status.ServerStatus) render.Row {
 		if !x.OK {
 			return render.Row{x.Name, x.URL, "DOES NOT ANSWER: " + export.Line(x.Error)}
 		}
@@ -25,7 +25,7 @@ func Status(w io.Writer, s app.Status) {
 	if s.Outbox == nil {
 		none = "the workers are not known"
 	}
-	render.Rows(w, none, render.Row{"worker", "host", "pid", "roles", "since"}, s.Workers, func(x app.WorkerStatus) render.Row {
+	render.Rows(w, none, render.Row{"worker", "host", "pid", "roles", "since"}, s.Workers, func(x status.WorkerStatus) render.Row {
 		return render.Row{x.ID, x.Host, x.PID, strings.Join(x.Roles, ","), render.Time(x.Since)}
 	})
 	fmt.Fprintln(w)
@@ -33,9 +33,9 @@ func Status(w io.Writer, s app.Status) {
 	if s.Projection == nil || s.Projection.PendingMigrations > 0 {
 		none = "the batches are not known"
 	}
-	render.Rows(w, none, render.Row{"state", "batches"}, s.Batches, func(b app.BatchesStatus) render.Row { return render.Row{b.State, b.Batches} })
+	render.Rows(w, none, render.Row{"state", "batches"}, s.Batches, func(b status.BatchesStatus) render.Row { return render.Row{b.State, b.Batches} })
 	fmt.Fprintln(w)
-	render.Rows(w, "the queues are not known", render.Row{"queue", "jobs", ""}, s.Queues, func(q app.QueueStatus) render.Row {
+	render.Rows(w, "the queues are not known", render.Row{"queue", "jobs", ""}, s.Queues, func(q status.QueueStatus) render.Row {
 		if q.State == domain.JobCompleted {
 			return render.Row{q.State, q.Jobs, "done; waits for clean-up"}
 		}
@@ -64,9 +64,9 @@ func Status(w io.Writer, s app.Status) {
 }
 
 // writeHosts writes which servers of depositors are used, if any are.
-func writeHosts(w io.Writer, s app.Status) {
+func writeHosts(w io.Writer, s status.Status) {
 	if len(s.Submitters) > 0 {
-		render.Rows(w, "", render.Row{"submitter", "permits", "of", ""}, s.Submitters, func(by app.SubmitterStatus) render.Row {
+		render.Rows(w, "", render.Row{"submitter", "permits", "of", ""}, s.Submitters, func(by status.SubmitterStatus) render.Row {
 			return render.Row{by.Submitter, by.Permits, by.Limit, "all in use; the rest of their work waits"}
 		})
 		fmt.Fprintln(w)
@@ -74,7 +74,7 @@ func writeHosts(w io.Writer, s app.Status) {
 	if len(s.Hosts) == 0 {
 		return
 	}
-	render.Rows(w, "", render.Row{"server of depositors", "permits", "of", ""}, s.Hosts, func(h app.HostStatus) render.Row {
+	render.Rows(w, "", render.Row{"server of depositors", "permits", "of", ""}, s.Hosts, func(h status.HostStatus) render.Row {
 		waits := ""
 		if h.Permits >= h.Limit {
 			waits = "all in use; the rest of its work waits"
@@ -88,7 +88,7 @@ func writeHosts(w io.Writer, s app.Status) {
 }
 
 // writeLag writes how far the tables are behind the log.
-func writeLag(w io.Writer, pr app.ProjectionStatus) {
+func writeLag(w io.Writer, pr status.ProjectionStatus) {
 	switch {
 	case pr.PendingMigrations > 0:
 		fmt.Fprintf(w, "projection  %d migrations are missing: `accession migrate`\n", pr.PendingMigrations)

@@ -1,4 +1,6 @@
-package operation
+// Package sight knows what is there for a caller: whose a thing is, and what names of filters
+// stand for.
+package sight
 
 import (
 	"context"
@@ -7,38 +9,54 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
-// noSuch returns the error about something that does not exist, or that the caller may not
+// Of is what a caller may see and know of.
+type Of struct {
+	App    *app.App
+	Caller access.Caller
+}
+
+// NoSuch returns the error about something that does not exist, or that the caller may not
 // know of.
-func noSuch(a domain.Aggregate) error {
+func NoSuch(a domain.Aggregate) error {
 	return &app.Error{Kind: app.NotFound, What: "show " + a.ID, Err: fmt.Errorf("there is no such %s", a.Kind),
 		Hint: fmt.Sprintf("`accession %s ls` lists them", a.Kind)}
 }
 
-// owner returns whose a batch, job or file is, also of a batch or job that is newer than the
-// tables. If it does not exist the error is that of [noSuch].
-func (c *Call) owner(ctx context.Context, of domain.Aggregate) (o query.Owner, err error) {
+// Owner returns whose a batch, job or file is, also of a batch or job that is newer than the
+// tables. If it does not exist the error is that of [NoSuch].
+func (s Of) Owner(ctx context.Context, of domain.Aggregate) (o query.Owner, err error) {
 	defer app.Explained(&err, "look whose "+of.ID+" is")
-	db, err := c.App.Open.DB(ctx)
+	db, err := s.App.Open.DB(ctx)
 	if err != nil {
 		return o, err
 	}
 	o, err = query.OwnerOf(ctx, db, of)
 	if errors.Is(err, query.ErrNotFound) {
-		o, err = c.liveOwner(ctx, of)
+		o, err = s.liveOwner(ctx, of)
 	}
 	if errors.Is(err, query.ErrNotFound) || errors.Is(err, eventstore.ErrNotFound) {
-		err = noSuch(of)
+		err = NoSuch(of)
+	}
+	return o, err
+}
+
+// Sees returns whose a thing is that the caller may see; one that it may not is not there.
+func (s Of) Sees(ctx context.Context, of domain.Aggregate) (query.Owner, error) {
+	o, err := s.Owner(ctx, of)
+	if err == nil && !s.Caller.Filter().Selects(o.Collection, o.Submitter) {
+		err = NoSuch(of)
 	}
 	return o, err
 }
 
 // liveOwner returns whose a batch or job in the live state is.
-func (c *Call) liveOwner(ctx context.Context, of domain.Aggregate) (o query.Owner, err error) {
-	live, err := c.App.Open.Live(ctx)
+func (s Of) liveOwner(ctx context.Context, of domain.Aggregate) (o query.Owner, err error) {
+	live, err := s.App.Open.Live(ctx)
 	if err != nil {
 		return o, err
 	}
@@ -60,18 +78,18 @@ func (c *Call) liveOwner(ctx context.Context, of domain.Aggregate) (o query.Owne
 		return o, query.ErrNotFound
 	}
 	o.Profile = profile
-	o.Collection, err = c.collectionOf(profile)
+	o.Collection, err = s.CollectionOf(profile)
 	if known, ok := errors.AsType[*app.Error](err); ok && known.Kind == app.NotFound {
 		err = nil // its profile has gone: it is of no collection
 	}
 	return o, err
 }
 
-// collectionOf returns the collection of a profile; the error is one of kind NotFound if
+// CollectionOf returns the collection of a profile; the error is one of kind NotFound if
 // there is no such profile.
-func (c *Call) collectionOf(profile string) (name string, err error) {
+func (s Of) CollectionOf(profile string) (name string, err error) {
 	defer app.Explained(&err, "find the profile "+profile)
-	profiles, err := c.App.Open.Profiles()
+	profiles, err := s.App.Open.Profiles()
 	if err != nil {
 		return "", err
 	}

@@ -1,7 +1,6 @@
-package cli
+package events
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -24,7 +23,8 @@ type replaying struct {
 	format, file, subject string
 }
 
-func (p *program) replay() *cobra.Command {
+// Replay returns the command replay.
+func Replay(e Env) *cobra.Command {
 	var r replaying
 	c := &cobra.Command{
 		Use:   "replay",
@@ -45,63 +45,53 @@ log's clock.`,
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			if r.format == "" {
-				r.format = map[string]string{"table": "table", "json": export.FormatJSONLines}[p.output]
+				if r.format = "table"; e.JSON() {
+					r.format = export.FormatJSONLines
+				}
 			}
-			if r.format == export.FormatParquet && r.file == "" && r.subject == "" && p.Terminal {
+			if r.format == export.FormatParquet && r.file == "" && r.subject == "" && e.Screen {
 				return errors.New("refusing to write Parquet to a terminal; use --out FILE")
 			}
 			return nil
 		},
-		RunE: p.over(func(ctx context.Context, d door.Door, _ []string) error {
+		RunE: e.Over(func(ctx context.Context, d door.Door, _ []string) error {
 			switch {
 			case d.There == nil:
-				return r.run(ctx, p, d.Here)
+				return r.run(ctx, e, d.Here)
 			case r.subject != "":
-				return errNotOverHTTP // it publishes to NATS
+				return e.NotOverHTTP // it publishes to NATS
 			}
-			return p.write(r.file, func(w io.Writer) error {
+			return e.Write(r.file, func(w io.Writer) error {
 				return writeEvents(ctx, w, door.Selected(ctx, d, r.Selection, operation.EventFilter{}), r.format)
 			})
 		}),
 	}
-	selectionFlags(c, &r.Selection)
+	selected(c, &r.Selection)
 	flags.Parsed(c, &r.format, "format", "", "`FORMAT`: table, jsonl, csv or parquet (default: as -o says)",
 		flags.Optional(flags.Among("table", export.FormatJSONLines, export.FormatCSV, export.FormatParquet)))
-	c.Flags().StringVar(&r.file, "out", "", outHelp)
+	c.Flags().StringVar(&r.file, "out", "", flags.OutHelp)
 	c.Flags().StringVar(&r.subject, "publish", "", "publish below this `SUBJECT` of NATS instead")
 	c.MarkFlagsMutuallyExclusive("out", "publish")
 	return c
 }
 
-// outHelp is the help of --out.
-const outHelp = "write to this new `FILE`, which appears when it is complete"
-
-func (r *replaying) run(ctx context.Context, p *program, a *app.App) error {
+func (r *replaying) run(ctx context.Context, e Env, a *app.App) error {
 	sel, err := a.Select(ctx, r.Selection)
 	if err != nil {
 		return err
 	}
-	read, end := p.counter(ctx, r.file == "" && r.subject == "", "events", sel.Sequences)
+	read, end := e.Counter(ctx, r.file == "" && r.subject == "", "events", sel.Sequences)
 	if r.subject != "" {
 		done, err := a.Republish(ctx, sel, r.subject, read)
 		end()
-		if door.Noted(ctx, a, p.Err, "replay", "subject/"+r.subject, false, err) != nil {
+		if door.Noted(ctx, a, e.Err, "replay", "subject/"+r.subject, false, err) != nil {
 			return err
 		}
-		return show(p, done, writeRepublished)
+		return e.Show(done, func(w io.Writer) { writeRepublished(w, done) })
 	}
-	err = p.write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, sel.Events(ctx, read), r.format) })
+	err = e.Write(r.file, func(w io.Writer) error { return writeEvents(ctx, w, sel.Events(ctx, read), r.format) })
 	end()
 	return err
-}
-
-// write has do write to a new file, or to Out when name is "".
-func (p *program) write(name string, do func(io.Writer) error) error {
-	if name != "" {
-		return export.File(name, do)
-	}
-	out := bufio.NewWriterSize(export.Unwrapped(p.Out), 1<<16) // it may be no text; export makes text safe
-	return cmp.Or(do(out), out.Flush())
 }
 
 func writeRepublished(w io.Writer, done app.Republished) {
@@ -113,7 +103,7 @@ func writeRepublished(w io.Writer, done app.Republished) {
 }
 
 func writeEvents(ctx context.Context, w io.Writer, events iter.Seq2[app.Event, error], format string) error {
-	out := export.EventWriter(eventLines{w})
+	out := export.EventWriter(asLines{w})
 	if format != "table" {
 		var err error
 		if out, err = export.NewEventWriter(w, format); err != nil {
@@ -131,11 +121,11 @@ func writeEvents(ctx context.Context, w io.Writer, events iter.Seq2[app.Event, e
 	return cmp.Or(ctx.Err(), out.Close())
 }
 
-// eventLines writes events as lines of text.
-type eventLines struct{ w io.Writer }
+// asLines writes events as lines of text.
+type asLines struct{ w io.Writer }
 
 // Write implements export.EventWriter.
-func (l eventLines) Write(e app.Event) error { _, err := fmt.Fprintln(l.w, eventLine(e)); return err }
+func (l asLines) Write(e app.Event) error { _, err := fmt.Fprintln(l.w, line(e)); return err }
 
 // Close implements export.EventWriter.
-func (eventLines) Close() error { return nil }
+func (asLines) Close() error { return nil }

@@ -1,4 +1,5 @@
-package app
+// Package status shows which servers answer, who works, and what waits.
+package status
 
 import (
 	"context"
@@ -7,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/drop"
+	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/projections/query"
@@ -20,6 +23,12 @@ const statusTimeout = 5 * time.Second
 // WorkerStatus is a process that serves.
 type WorkerStatus = eventstore.WorkerInfo
 
+// AuditPass is what is known of a pass of the auditor.
+type AuditPass = record.AuditPass
+
+// asking asks the servers of an installation.
+type asking struct{ *app.App }
+
 // Status is a summary of the installation. Parts whose server does not answer are nil.
 type Status struct {
 	Servers    []ServerStatus    `json:"servers"`
@@ -30,7 +39,7 @@ type Status struct {
 	Log        *LogStatus        `json:"log,omitempty"`
 	Projection *ProjectionStatus `json:"projection,omitempty"`
 	Audit      *AuditPass        `json:"audit,omitempty"` // nil = the auditor was never started, or PostgreSQL does not answer
-	Types      *TypesStatus      `json:"types,omitempty"` // nil = there is no stream by types, or NATS does not answer
+	Types      *standing.Types   `json:"types,omitempty"` // nil = there is no stream by types, or NATS does not answer
 	Drop       *drop.Status      `json:"drop,omitempty"`  // nil = there is no drop folder here
 	Epoch      int64             `json:"epoch"`
 
@@ -52,9 +61,6 @@ type Status struct {
 
 	candidates *standing.Candidates
 }
-
-// TypesStatus says how far the stream by types is behind the log.
-type TypesStatus = standing.Types
 
 // ServerStatus says whether a server answers.
 type ServerStatus struct {
@@ -119,13 +125,14 @@ func (s Status) Lost() bool {
 	return slices.ContainsFunc(s.Servers, func(server ServerStatus) bool { return server.Lost })
 }
 
-// Status asks all three servers at once. A server that does not answer within 5 seconds
-// is named in the result; that is not an error.
-func (a *App) Status(ctx context.Context) Status {
+// Of asks all three servers at once. A server that does not answer within 5 seconds is
+// named in the result; that is not an error.
+func Of(ctx context.Context, in *app.App) Status {
+	a := asking{in}
 	s := Status{Workers: []eventstore.WorkerInfo{}, Batches: []BatchesStatus{}, Queues: []QueueStatus{}}
 	s.Servers = make([]ServerStatus, len(a.Open.Servers))
 	asks := map[string]func(context.Context, *Status) error{ // each fills in fields of its own
-		ServerZooKeeper: a.statusLive, ServerNATS: a.statusLog, ServerPostgres: a.statusTables,
+		app.ServerZooKeeper: a.live, app.ServerNATS: a.log, app.ServerPostgres: a.tables,
 	}
 	var all sync.WaitGroup
 	for i, at := range a.Open.Servers {
@@ -136,8 +143,8 @@ func (a *App) Status(ctx context.Context) Status {
 			err := asks[at.Name](ctx, &s)
 			s.Servers[i] = ServerStatus{Name: at.Name, URL: at.URL, OK: err == nil, Seconds: time.Since(begun).Seconds()}
 			s.Servers[i].Lost = errors.Is(err, eventstore.ErrRestoring)
-			if known, ok := errors.AsType[*Error](err); ok {
-				s.Servers[i].Lost = s.Servers[i].Lost || known.Kind == Lost
+			if known, ok := errors.AsType[*app.Error](err); ok {
+				s.Servers[i].Lost = s.Servers[i].Lost || known.Kind == app.Lost
 				err = known.Err // the server's name is shown beside it
 			}
 			if err != nil {
@@ -147,9 +154,9 @@ func (a *App) Status(ctx context.Context) Status {
 	}
 	all.Wait()
 	if s.Projection != nil && s.Log != nil {
-		a.statusLag(ctx, &s)
+		a.lag(ctx, &s)
 	}
-	a.statusStanding(ctx, &s)
+	a.standing(ctx, &s)
 	if folder, err := a.Open.Drop(false); err == nil && folder != nil {
 		if d, err := folder.Status(); err == nil {
 			s.Drop = &d
@@ -159,7 +166,7 @@ func (a *App) Status(ctx context.Context) Status {
 }
 
 // statusStanding adds what more than one server has to say of what stands still.
-func (a *App) statusStanding(ctx context.Context, s *Status) {
+func (a asking) standing(ctx context.Context, s *Status) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	now := time.Now()
@@ -186,7 +193,7 @@ func (a *App) statusStanding(ctx context.Context, s *Status) {
 	s.Standing = standing.Lines(f, now)
 }
 
-func (a *App) statusLive(ctx context.Context, s *Status) error {
+func (a asking) live(ctx context.Context, s *Status) error {
 	live, err := a.Open.Live(ctx)
 	if err != nil {
 		return err
@@ -221,8 +228,12 @@ func (a *App) statusLive(ctx context.Context, s *Status) error {
 	return err
 }
 
-func (a *App) statusLog(ctx context.Context, s *Status) error {
-	_, info, err := a.log(ctx)
+func (a asking) log(ctx context.Context, s *Status) error {
+	log, err := a.Open.Log(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := log.Info(ctx)
 	if err != nil {
 		return err
 	}
@@ -231,7 +242,7 @@ func (a *App) statusLog(ctx context.Context, s *Status) error {
 	return err
 }
 
-func (a *App) statusTables(ctx context.Context, s *Status) error {
+func (a asking) tables(ctx context.Context, s *Status) error {
 	pending, err := a.Open.Pending(ctx)
 	if err != nil {
 		return err
@@ -264,7 +275,7 @@ func (a *App) statusTables(ctx context.Context, s *Status) error {
 }
 
 // statusLag compares the log with the tables, when there are tables.
-func (a *App) statusLag(ctx context.Context, s *Status) {
+func (a asking) lag(ctx context.Context, s *Status) {
 	p := s.Projection
 	if p.PendingMigrations > 0 {
 		p.Events = int64(s.Log.Last)
@@ -296,35 +307,3 @@ func (a *App) statusLag(ctx context.Context, s *Status) {
 
 // rateTime is how long the projector is observed to measure its rate.
 const rateTime = 500 * time.Millisecond
-
-// WaitProjected returns when the tables have reached the version of the batch.
-func (a *App) WaitProjected(ctx context.Context, id domain.BatchID, version int64) error {
-	return explain("wait for "+string(id), a.Open.Projected(ctx, id.Aggregate(), version))
-}
-
-// pollOutbox is how often CatchUp looks at the outbox.
-const pollOutbox = 50 * time.Millisecond
-
-// CatchUp returns when the log has every event that was committed before, and the
-// tables show what was in the log then.
-func (a *App) CatchUp(ctx context.Context) (err error) {
-	defer Explained(&err, "wait for the tables")
-	live, err := a.Open.Live(ctx)
-	if err != nil {
-		return err
-	}
-	for {
-		o, err := live.Overview(ctx)
-		if err != nil {
-			return err
-		}
-		if o.Outbox.Unsent == 0 {
-			return a.Open.CaughtUp(ctx)
-		}
-		select {
-		case <-time.After(pollOutbox):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
