@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/report"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -215,6 +218,7 @@ func TestReportsAgree(t *testing.T) {
 	t.Parallel()
 	a, story := classic(t)
 	db := a.Open.Tables.(fakeHistory).db
+	someFailed := false
 	for _, id := range []domain.BatchID{projtest.ClassicObjects, projtest.ClassicFiles} {
 		now, err := a.Report(t.Context(), "batch", ReportOptions{Range: query.Range{Batch: id}})
 		if err != nil {
@@ -245,14 +249,31 @@ func TestReportsAgree(t *testing.T) {
 		if diff := cmp.Diff(now.Facts, then.Facts); diff != "" || then.At == nil {
 			t.Errorf("(-now +then):\n%s", diff)
 		}
-		for _, table := range []string{"jobs", "warnings", "attempts", "reports"} {
+		for _, table := range []string{"causes", "jobs", "warnings", "attempts", "reports"} {
 			if diff := cmp.Diff(read(t, now, table), read(t, then, table)); diff != "" {
 				t.Errorf("%s (-now +then):\n%s", table, diff)
 			}
 		}
 		jobs := read(t, now, "jobs")
-		if len(jobs) != len(view.Jobs) || now.Tables[0].Total != int64(len(jobs)) {
+		list := now.Tables[slices.IndexFunc(now.Tables, func(t report.Table) bool { return t.Name == "jobs" })]
+		if len(jobs) != len(view.Jobs) || list.Total != int64(len(jobs)) {
 			t.Fatalf("%d jobs, the batch's own report has %d", len(jobs), len(view.Jobs))
+		}
+		failed, caused, before := 0, 0, 0
+		for _, j := range jobs {
+			if j["status"] == string(domain.JobFailed) {
+				failed++
+			}
+		}
+		for i, c := range read(t, now, "causes") {
+			n, err := strconv.Atoi(c["jobs"])
+			if err != nil || n == 0 || i > 0 && n > before || c["who_acts"] == "" || c["message"] == "" || c["example"] == "" {
+				t.Errorf("%v, %v", c, err)
+			}
+			caused, before = caused+n, n
+		}
+		if someFailed = someFailed || failed > 0; failed != caused || (failed > 0) != now.Tables[0].Sum {
+			t.Errorf("%d jobs failed, their causes have %d", failed, caused)
 		}
 		for i, j := range view.Jobs {
 			if jobs[i]["job_id"] != j.ID || jobs[i]["status"] != j.Status {
@@ -268,6 +289,9 @@ func TestReportsAgree(t *testing.T) {
 		if of != len(view.Retries) {
 			t.Errorf("%d failed attempts, the batch's own report has %d", of, len(view.Retries))
 		}
+	}
+	if !someFailed {
+		t.Error("no job failed")
 	}
 	for _, name := range []string{"retries", "files"} {
 		o := ReportOptions{Range: query.Range{Batch: projtest.ClassicFiles}}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/text"
 )
@@ -290,13 +291,7 @@ func (b bar) Sum() string {
 }
 
 // count returns a number with a separator of thousands.
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func count(n int64) string { return design.Count(n) }
 
 func bytesOf(n int64) string {
 	units := []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}

@@ -1,12 +1,18 @@
 package export
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"html"
+	"html/template"
 	"image/color"
 	"io"
+	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
@@ -20,11 +26,12 @@ type chart struct {
 	label  []string // columns that label a row
 	values []string // columns that are bars
 	axis   string   // what they measure
+	times  bool     // they are seconds
 }
 
 var charts = map[string]chart{
 	"throughput": {label: []string{"day"}, values: []string{"jobs_completed", "jobs_failed", "files_processed"}, axis: "number"},
-	"states":     {label: []string{"kind", "status"}, values: []string{"p50", "p95", "p99"}, axis: "seconds"},
+	"states":     {label: []string{"kind", "status"}, values: []string{"p50", "p95", "p99"}, axis: "time", times: true},
 }
 
 // palette can be told apart with colour blindness too.
@@ -35,29 +42,85 @@ const maxDrawn = 60
 
 // draw draws the report's first table.
 func draw(w io.Writer, r app.Report, o ReportOptions) error {
-	c, ok := charts[r.Name]
-	if !ok {
+	d := drawingOf(r)
+	if d == nil {
 		return &app.Error{Kind: app.Invalid, What: "report " + r.Name, Err: errors.New("it has no chart"), Hint: "`accession report ls` shows which reports have one"}
 	}
-	t := r.Tables[0]
-	at := map[string]int{}
-	for i, col := range t.Columns {
-		at[col.Name] = i
+	for row, err := range r.Tables[0].Rows {
+		if err != nil {
+			return err
+		}
+		d.add(row)
+		o.Row()
 	}
-	labels, values, err := c.read(t, at, o)
-	if err != nil {
-		return err
+	return d.bars().draw(w, o.Format)
+}
+
+// drawing is what is drawn of the rows of a report's first table.
+type drawing struct {
+	chart
+	title  string
+	table  app.Table
+	at     map[string]int // the positions of columns
+	labels []string
+	series [][]float64 // of each of the values
+}
+
+// drawingOf returns a drawing without rows, nil for a report that has no chart.
+func drawingOf(r app.Report) *drawing {
+	c, ok := charts[r.Name]
+	if !ok {
+		return nil
 	}
-	b := bars{title: r.Title, axis: c.axis, none: t.None, labels: labels}
-	for i, name := range c.values {
-		b.series = append(b.series, series{t.Columns[at[name]].Label, values[i]})
+	d := &drawing{chart: c, title: r.Title, table: r.Tables[0], at: map[string]int{}, series: make([][]float64, len(c.values))}
+	for i, col := range d.table.Columns {
+		d.at[col.Name] = i
 	}
-	return b.draw(w, o.Format)
+	return d
+}
+
+// add takes the next row; of more than maxDrawn, the last are kept.
+func (d *drawing) add(row []any) {
+	if len(d.labels) == maxDrawn {
+		d.labels = d.labels[1:]
+		for i := range d.series {
+			d.series[i] = d.series[i][1:]
+		}
+	}
+	label := ""
+	for _, name := range d.label {
+		label += " " + people(row[d.at[name]])
+	}
+	d.labels = append(d.labels, label[1:])
+	for i, name := range d.values {
+		v, _ := row[d.at[name]].(float64)
+		n, _ := row[d.at[name]].(int64)
+		d.series[i] = append(d.series[i], v+float64(n)) // one of them is 0
+	}
+}
+
+func (d *drawing) bars() bars {
+	b := bars{title: d.title, axis: d.axis, times: d.times, none: d.table.None, labels: d.labels}
+	for i, name := range d.values {
+		b.series = append(b.series, series{d.table.Columns[d.at[name]].Label, d.series[i]})
+	}
+	return b
+}
+
+// element draws as an SVG element of a page.
+func (d *drawing) element() (template.HTML, error) {
+	var out bytes.Buffer
+	if err := d.bars().draw(&out, FormatSVG); err != nil {
+		return "", err
+	}
+	_, svg, _ := bytes.Cut(out.Bytes(), []byte("<svg "))
+	return template.HTML(`<svg role="img" aria-label="` + html.EscapeString("Chart: "+d.title) + `" ` + string(svg)), nil //nolint:gosec // the library escapes all text
 }
 
 // bars is a chart: a bar of each series next to each other for each label.
 type bars struct {
 	title, axis string
+	times       bool   // the values are seconds, and so far apart that the axis is logarithmic
 	none        string // below a chart without labels
 	labels      []string
 	series      []series
@@ -68,18 +131,41 @@ type series struct {
 	values plotter.Values
 }
 
+// times are the marks of an axis of times.
+var times = []struct {
+	seconds float64
+	label   string
+}{{.1, "0.1 s"}, {1, "1 s"}, {10, "10 s"}, {60, "1 min"}, {600, "10 min"}, {3600, "1 h"}, {86400, "1 d"}, {10 * 86400, "10 d"}, {100 * 86400, "100 d"}, {1000 * 86400, "1,000 d"}}
+
+// height returns how high a bar of a time is: nothing up to the first mark.
+func height(seconds float64) float64 { return math.Log10(max(seconds/times[0].seconds, 1)) }
+
+// typeface is that of all texts of a chart. Where it is not installed, others without serifs
+// take its place.
+const typeface = "Liberation Sans"
+
 func (b bars) draw(w io.Writer, format string) error {
 	p := plot.New()
+	for _, f := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
+		f.Variant = "Sans"
+	}
 	p.Title.Text, p.Title.Padding = b.title, vg.Points(8)
 	p.Y.Label.Text, p.Y.Min = b.axis, 0
-	p.Legend.Top, p.Legend.Padding = true, vg.Points(3)
+	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
-	width := vg.Points(14)
+	each := vg.Points(min(14*float64(len(b.series)+1), 900/float64(max(len(b.labels), 1)))) // for a label
+	width := each / vg.Length(len(b.series)+1)
 	for i, s := range b.series {
 		if len(b.labels) == 0 { // plotter refuses a chart without bars
 			break
 		}
-		chart, err := plotter.NewBarChart(s.values, width)
+		values := slices.Clone(s.values)
+		for i := range values {
+			if b.times {
+				values[i] = height(values[i])
+			}
+		}
+		chart, err := plotter.NewBarChart(values, width)
 		if err != nil {
 			return fmt.Errorf("draw %s: %w", s.name, err)
 		}
@@ -91,7 +177,9 @@ func (b bars) draw(w io.Writer, format string) error {
 	if len(b.labels) > 0 {
 		p.NominalX(b.labels...)
 		p.X.Min, p.X.Max = -0.6, float64(len(b.labels))-0.4 // whole bars at both ends
-		p.X.Tick.Label.Rotation = 0.6
+		if p.X.Tick.Label.Rotation = 0.6; each < 2*p.X.Tick.Label.Font.Size {
+			p.X.Tick.Label.Rotation = math.Pi / 2
+		}
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
 	} else {
 		p.X.Label.Text = b.none
@@ -100,45 +188,30 @@ func (b bars) draw(w io.Writer, format string) error {
 	if p.Y.Max *= 1.25; p.Y.Max <= 0 { // room for the legend
 		p.Y.Max = 1
 	}
-	size := max(vg.Points(640), vg.Length(len(b.labels))*width*vg.Length(len(b.series)+1)+vg.Points(120))
-	out, err := p.WriterTo(size, vg.Points(400), format)
+	if b.times {
+		var marks plot.ConstantTicks
+		for _, t := range times {
+			marks = append(marks, plot.Tick{Value: height(t.seconds), Label: t.label})
+		}
+		p.Y.Tick.Marker = marks
+	}
+	size := max(vg.Points(640), vg.Length(len(b.labels))*each+vg.Points(120))
+	picture, err := p.WriterTo(size, vg.Points(400), format)
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", b.title, err)
 	}
-	_, err = out.WriteTo(w)
+	var out bytes.Buffer
+	if _, err := picture.WriteTo(&out); err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.ReplaceAll(out.Bytes(), []byte("font-family:"+typeface), []byte("font-family:"+typeface+", Arial, Helvetica, sans-serif")))
 	return err
-}
-
-// read returns the labels and values of the rows; at are the positions of columns.
-func (c chart) read(t app.Table, at map[string]int, o ReportOptions) (labels []string, values []plotter.Values, err error) {
-	values = make([]plotter.Values, len(c.values))
-	for row, err := range t.Rows {
-		if err != nil {
-			return nil, nil, err
-		}
-		label := ""
-		for _, name := range c.label {
-			label += " " + people(row[at[name]])
-		}
-		labels = append(labels, label[1:])
-		for i, name := range c.values {
-			v, _ := row[at[name]].(float64)
-			n, _ := row[at[name]].(int64)
-			values[i] = append(values[i], v+float64(n)) // one of them is 0
-		}
-		o.Row()
-	}
-	from := max(len(labels)-maxDrawn, 0)
-	for i := range values {
-		values[i] = values[i][from:]
-	}
-	return labels[from:], values, nil
 }
 
 // DrawSimulation draws how long the deposits of users waited, of those with the most
 // deposits, in format svg or png.
 func DrawSimulation(w io.Writer, c simulate.Comparison, format string) error {
-	b := bars{title: "Wait by user", axis: "seconds, p95", none: "no users"}
+	b := bars{title: "Wait by user", axis: "time, p95", times: true, none: "no users"}
 	turns, inOrder := plotter.Values{}, plotter.Values{}
 	for _, u := range c.Users[:min(len(c.Users), maxDrawn)] {
 		b.labels = append(b.labels, Line(u.Name))

@@ -26,7 +26,7 @@ var ReportFormats = []string{FormatText, FormatHTML, FormatJSON, FormatCSV, Form
 // ReportOptions say how a report is written.
 type ReportOptions struct {
 	Format string
-	Table  string    // for CSV, which has room for one; "" = the first
+	Table  string    // for CSV, which has room for one; "" = the first that does not sum up others
 	Made   time.Time // when the report was made
 	From   string    // of a mail, as To: see notify.Message
 	To     []string
@@ -50,9 +50,9 @@ var writers = map[string]func(io.Writer, app.Report, ReportOptions) error{
 	FormatText: writeText, FormatHTML: writeHTML, FormatJSON: writeJSON, FormatCSV: writeCSV, FormatMail: writeMail, FormatSVG: draw, FormatPNG: draw,
 }
 
-// TableOf returns a table of a report by its name, "" = the first.
+// TableOf returns a table of a report by its name, "" = the first that does not sum up others.
 func TableOf(r app.Report, name string) (app.Table, error) {
-	i := slices.IndexFunc(r.Tables, func(t app.Table) bool { return name == "" || t.Name == name })
+	i := slices.IndexFunc(r.Tables, func(t app.Table) bool { return t.Name == name || name == "" && !t.Sum })
 	if i >= 0 {
 		return r.Tables[i], nil
 	}

@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"io"
 	"iter"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/mail"
@@ -209,5 +210,69 @@ func TestDrawings(t *testing.T) {
 	}
 	if err := WriteReport(io.Discard, report(), ReportOptions{Format: FormatSVG}); err == nil {
 		t.Error("a report without numbers was drawn")
+	}
+}
+
+// inStates is a report on times from a twentieth of a second to some years.
+func inStates() app.Report {
+	rows := [][]any{}
+	for i, state := range []string{"pending", "estimating", "provisioning", "downloading", "processing", "recording", "notify"} {
+		p50 := []float64{0.04, 0.5, 8, 90, 3000, 50_000, 400_000}[i]
+		rows = append(rows, []any{"job", state, int64(12_345), p50, 2 * p50, 6 * p50, 1234.5678 * p50})
+	}
+	return app.Report{Name: "states", Title: "How long jobs and files stayed in each state", Tables: []app.Table{{Name: "states", Title: "Seconds in each state", None: "Nothing has left a state.",
+		Columns: []app.Column{{Name: "kind", Label: "kind"}, {Name: "status", Label: "status"}, {Name: "times", Label: "times"}, {Name: "p50", Label: "p50"}, {Name: "p95", Label: "p95"}, {Name: "p99", Label: "p99"}, {Name: "longest", Label: "longest"}},
+		Rows:    rowsOf(rows...)}}}
+}
+
+// TestPagesOfNumbers: a report that has a chart shows it on its page, as an element that
+// fetches nothing and names what it shows; its axis of times has seconds and days; numbers and
+// their heads stand at the right, with a separator of thousands. A mail has no chart.
+func TestPagesOfNumbers(t *testing.T) {
+	t.Parallel()
+	for _, days := range []int{0, 1, 400} {
+		out := string(asReport(t, throughput(days), FormatHTML))
+		if n := strings.Count(out, "<svg "); n != 1 || strings.Contains(out, "<?xml") || !strings.Contains(out, `<svg role="img" aria-label="Chart: What was done on each day" `) {
+			t.Errorf("%d days: %d charts", days, n)
+		}
+		last := made.AddDate(0, 0, max(days-1, 0)).Format(time.DateOnly)
+		if _, chart, _ := strings.Cut(out, "<svg "); days > 0 && !strings.Contains(chart, ">"+last+"</text>") {
+			t.Errorf("%d days: the chart does not name %s", days, last)
+		}
+	}
+	out := string(asReport(t, inStates(), FormatHTML))
+	for _, want := range []string{`<th scope="col" class="n">longest</th>`, `<th scope="col">status</th>`, `<td class="n">12,345</td>`, `<td class="n">0.040</td>`, `<td class="n">493,827,120.000</td>`, ">0.1 s</text>", ">1 min</text>", ">100 d</text>"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the page does not have %s", want)
+		}
+	}
+	if strings.Index(out, "job pending") > strings.Index(out, "job notify") {
+		t.Error("the states are not in their order")
+	}
+	var mail bytes.Buffer
+	if err := WriteReport(&mail, inStates(), ReportOptions{Format: FormatMail, Made: made, From: "ingest@archive.test", To: []string{"one@lab.test"}}); err != nil {
+		t.Fatal(err)
+	}
+	if s := mail.String(); strings.Contains(s, "<svg") || !strings.Contains(s, "12,345") {
+		t.Error("the mail has a chart, or has no numbers")
+	}
+}
+
+// TestHeightsOfTimes: bars of times are as high as their marks, and what is shorter than the
+// first mark has none.
+func TestHeightsOfTimes(t *testing.T) {
+	t.Parallel()
+	before := -1.0
+	for _, m := range times {
+		if h := height(m.seconds); h <= before {
+			t.Errorf("%s is at %v, the mark before it at %v", m.label, h, before)
+		} else {
+			before = h
+		}
+	}
+	for seconds, want := range map[float64]float64{-1: 0, 0: 0, .1: 0, 1: 1, 100: 3} {
+		if got := height(seconds); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v s is %v high, want %v", seconds, got, want)
+		}
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"html/template"
 	"io"
 	"iter"
+	"strconv"
 )
 
 // Page is a report. All texts are shown as they are, never as markup.
 type Page struct {
 	Title  string
+	About  string   // what kind of page it is, below the title
 	Notes  []string // what must be known to read it, a paragraph each
 	Facts  []Fact   // those without a value are left out
 	Tables []Table
@@ -28,12 +30,23 @@ type Table struct {
 	Title, None string // None is shown when there are no rows
 	Columns     []string
 	Rows        iter.Seq2[[]Cell, error]
+	// Figure draws the rows, after all of them were read, as an SVG element; nil = not drawn.
+	Figure func() (template.HTML, error)
 }
 
 // Cell is a value in a table.
 type Cell struct {
 	Text   string
 	Number bool // it stands at the right
+}
+
+// Count returns a number with a separator of thousands.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }
 
 // Design is the stylesheet of everything that people read: of these pages, and of the console.
@@ -55,32 +68,42 @@ var whole = template.Must(template.New("page").Parse(`<!DOCTYPE html>
 dl { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .2rem 1.5rem; }
 dt { color: var(--dim); }
 dd { margin: 0; }
+section { display: flex; flex-direction: column; }
+figure { order: -1; margin: 1.5rem 0 0; padding: .5rem; background: #fff; overflow-x: auto; border: 1px solid var(--line); }
+thead .n { text-align: right; }
+figure svg { display: block; height: auto; max-width: 100%; min-width: 36rem; }
 footer { color: var(--dim); font-size: .9rem; }
 @media print { body { padding: 0; max-width: none; } }
 </style>
 </head>
 <body>
-<header><h1>{{.Title}}</h1></header>
+<header><h1>{{.Title}}</h1>{{with .About}}
+<p>{{.}}</p>{{end}}</header>
 <main>
 {{range .Notes}}<p>{{.}}</p>
 {{end}}<dl>
 {{range .Facts}}{{if .Value}}<dt>{{.Label}}</dt><dd>{{.Value}}</dd>
 {{end}}{{end}}</dl>
-{{range .Tables}}<div class="rows" role="region" aria-label="{{.Title}}" tabindex="0">
+{{range $table := .Tables}}<section>
+<div class="rows" role="region" aria-label="{{.Title}}" tabindex="0">
 <table>
 <caption>{{.Title}}</caption>
-<thead><tr>{{range .Columns}}<th scope="col">{{.}}</th>{{end}}</tr></thead>
+{{range $n, $row := .Stream}}{{if eq $n 0}}{{template "heads" ($table.Heads $row)}}
 <tbody>
-{{range .Stream}}<tr>{{range .}}<td{{if .Number}} class="n"{{end}}>{{.Text}}</td>{{end}}</tr>
-{{else}}<tr><td colspan="{{len .Columns}}">{{.None}}</td></tr>
+{{end}}<tr>{{range $row}}<td{{if .Number}} class="n"{{end}}>{{.Text}}</td>{{end}}</tr>
+{{else}}{{template "heads" (.Heads nil)}}
+<tbody>
+<tr><td colspan="{{len .Columns}}">{{.None}}</td></tr>
 {{end}}</tbody>
 </table>
 </div>
+{{if .Figure}}<figure>{{call .Figure}}</figure>
+{{end}}</section>
 {{end}}</main>
 <footer><p>Made by Accession on {{.Made}}.</p></footer>
 </body>
 </html>
-`))
+{{define "heads"}}<thead><tr>{{range .}}<th scope="col"{{if .Number}} class="n"{{end}}>{{.Text}}</th>{{end}}</tr></thead>{{end}}`))
 
 // table is a Table whose error is kept.
 type table struct {
@@ -88,13 +111,25 @@ type table struct {
 	err *error
 }
 
-// Stream returns the rows up to the first error.
-func (t table) Stream() iter.Seq[[]Cell] {
-	return func(yield func([]Cell) bool) {
+// Heads returns the heads of the columns; those above numbers, as the first row has them, stand at
+// the right too.
+func (t table) Heads(first []Cell) []Cell {
+	heads := make([]Cell, 0, len(t.Columns))
+	for i, name := range t.Columns {
+		heads = append(heads, Cell{Text: name, Number: i < len(first) && first[i].Number})
+	}
+	return heads
+}
+
+// Stream returns the rows up to the first error, each with its number from 0.
+func (t table) Stream() iter.Seq2[int, []Cell] {
+	return func(yield func(int, []Cell) bool) {
+		n := 0
 		for row, err := range t.Rows {
-			if *t.err = err; err != nil || !yield(row) {
+			if *t.err = err; err != nil || !yield(n, row) {
 				return
 			}
+			n++
 		}
 	}
 }

@@ -1,9 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/accession-ingest/accession/domain"
@@ -98,11 +102,55 @@ func Batch(ctx context.Context, s Source, objects Objects) Report {
 				return []any{r.Report, r.Kind, r.ReportedAt, r.Status, r.Successful, r.Failed, r.NewlySuccessful}
 			})},
 	}}
+	if s.Summary.JobsFailed > 0 {
+		r.Tables = append([]Table{causes(s.Jobs)}, r.Tables...)
+	}
 	if s.MetadataRecords != nil {
 		r.Facts = append(r.Facts, Fact{"records", "records", MetadataCounts(*s.MetadataRecords)})
 		r.Tables = append(r.Tables, metadataRecords(ctx, objects, *s.MetadataRecords))
 	}
 	return r
+}
+
+// causes groups failed jobs by why and with whose payloads they failed, most first.
+func causes(jobs iter.Seq2[query.JobRow, error]) Table {
+	type cause struct{ code, host, acts string }
+	type group struct {
+		cause
+		jobs             int64
+		message, example string
+	}
+	return Table{Name: "causes", Title: "Why jobs failed", None: "No job has failed.", Sum: true,
+		Columns: columns("jobs", "code", "host", "who_acts", "message", "example"),
+		Rows: func(yield func([]any, error) bool) {
+			groups := map[cause]*group{}
+			for j, err := range jobs {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if j.Status != string(domain.JobFailed) || j.ReasonCode == nil {
+					continue
+				}
+				c := cause{code: *j.ReasonCode, acts: string(domain.Class(*j.ReasonClass).WhoActs())}
+				if u, err := url.Parse(j.PayloadUrl); err == nil {
+					c.host = u.Host
+				}
+				g := groups[c]
+				if g == nil {
+					g = &group{cause: c, message: *j.ReasonMessage, example: j.ID}
+					groups[c] = g
+				}
+				g.jobs++
+			}
+			for _, g := range slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
+				return cmp.Or(cmp.Compare(b.jobs, a.jobs), cmp.Compare(a.example, b.example))
+			}) {
+				if !yield([]any{g.jobs, g.code, g.host, g.acts, g.message, g.example}, nil) {
+					return
+				}
+			}
+		}}
 }
 
 // MetadataCounts returns in words how many records of a metadata deposit have which

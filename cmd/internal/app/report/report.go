@@ -52,6 +52,9 @@ type Table struct {
 	Rows iter.Seq2[[]any, error]
 	// Total is an estimate of the number of rows, 0 = not known without reading them.
 	Total int64
+	// Sum says that it sums up the others, before them: it is not the one that a format has which
+	// has room for one.
+	Sum bool
 }
 
 // Column is a column of a table.

@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -34,13 +37,26 @@ func Throughput(in query.Range, at *AsOf, list []query.ThroughputRow) Report {
 		})
 }
 
-// States reports how long jobs and files stayed in each state.
+// States reports how long jobs and files stayed in each state, in the order of the workflow.
 func States(in query.Range, at *AsOf, list []query.TimeInStateRow) Report {
+	slices.SortStableFunc(list, func(a, b query.TimeInStateRow) int { return cmp.Compare(indexOf(a), indexOf(b)) })
 	return sums(in, at, list, Table{Name: "states", Title: "Seconds in each state", None: "Nothing has left a state.",
 		Columns: columns("kind", "status", "times", "p50", "p95", "p99", "longest")},
 		func(r query.TimeInStateRow) []any {
 			return []any{r.Kind, r.Status, r.Times, r.P50, r.P95, r.P99, r.Longest}
 		})
+}
+
+// indexOf returns the index of a state in the workflow, first of jobs, then of files.
+func indexOf(r query.TimeInStateRow) int {
+	var all []string
+	for _, s := range domain.JobStates {
+		all = append(all, "job "+string(s))
+	}
+	for _, s := range domain.FileStates {
+		all = append(all, "file "+string(s))
+	}
+	return slices.Index(all, r.Kind+" "+r.Status)
 }
 
 // Failures reports why attempts failed.
