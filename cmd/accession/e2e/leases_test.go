@@ -64,6 +64,13 @@ func TestWorkersOverHTTP(t *testing.T) {
 	for _, said := range []string{strings.Repeat("a", 201), `two\nlines`, `\u001b[2J`} {
 		end(d, w, http.StatusBadRequest, "heartbeat", `{"progress":"`+said+`"}`)
 	}
+	guessed := func(says string) {
+		t.Helper()
+		if a := d.ask(olga, "POST", "/v1/compute/claims/"+w.Entry+".guessed/heartbeat", "{}"); a.status != http.StatusConflict || !strings.Contains(a.body, says) {
+			t.Errorf("a guessed token: %d %s", a.status, a.body)
+		}
+	}
+	guessed("this is not the token")
 	in.says(0, []string{"compute", "show", w.Entry}, "its worker says: 3 of 7 files")
 	end(d, w, http.StatusBadRequest, "complete", `{"result":"\u0000"}`)
 	in.unanswered(d, olga, "/v1/compute/claims/"+w.Token+"/complete", `{"result":{"bytes":25}}`)
@@ -71,9 +78,7 @@ func TestWorkersOverHTTP(t *testing.T) {
 	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":25},"exit_status":1}`)
 	end(d, w, http.StatusConflict, "fail", `{"class":"content","message":"no header"}`)
 	end(d, w, http.StatusConflict, "complete", `{"result":{"bytes":26}}`)
-	if a := d.ask(olga, "POST", "/v1/compute/claims/"+w.Entry+".guessed/heartbeat", "{}"); a.status != http.StatusConflict || !strings.Contains(a.body, "this is not the token") {
-		t.Errorf("a guessed token: %d %s", a.status, a.body)
-	}
+	guessed(w.Entry + " is SUCCESSFUL: the lease has ended")
 	ended("moved", "SUCCESSFUL")
 
 	// A worker that gives up, and one that falls silent and comes back late.

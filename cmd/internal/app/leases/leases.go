@@ -246,10 +246,17 @@ func late(ctx context.Context, handler *eventstore.Handler, id compute.ID, err e
 	if !errors.Is(err, eventstore.ErrFenced) {
 		return err
 	}
-	if now, loadErr := handler.Entries.LoadEntry(ctx, id); loadErr == nil && now.State.Reason != nil && now.State.Reason.Code == compute.CodeJobMoved {
+	now, loadErr := handler.Entries.LoadEntry(ctx, id)
+	if loadErr != nil {
+		return lapsed(id)
+	}
+	if why := now.State.Reason; why != nil && why.Code == compute.CodeJobMoved {
 		if step, is := compute.StepOf(now.State.Work.Key); is {
 			return unwanted(id, step.Job)
 		}
+	}
+	if s := now.State.State; s == entry.Successful || s == entry.Failed {
+		return &app.Error{Kind: app.Refused, Err: fmt.Errorf("%s is %s: the lease has ended", id, s), Hint: "take other work; what was answered to a complete or fail under this token says whether it counted"}
 	}
 	return lapsed(id)
 }
