@@ -59,11 +59,14 @@ func depositsWait(t *testing.T, queued, dropped int) {
 	if want := fmt.Sprintf("%d of your deposits wait, and at most %[1]d may", most); full.header.Get("Retry-After") == "" || !strings.Contains(full.Detail, want) {
 		t.Errorf("%v %s", full.header, full.Detail)
 	}
-	for _, path := range []string{"/v1/uploads", "/v1/uploads/synchronous"} {
-		if got := d.expects(ana, path); got != "429 Too Many Requests" {
+	const form = "Content-Type: multipart/form-data; boundary=b"
+	for path, headers := range map[string][]string{"/v1/uploads?profile=test&name=large.bin": nil, "/v1/uploads/synchronous?profile=test&name=large.bin": nil,
+		"/servlet/deposit?operation=doMDUpload": {form}, "/v2/deposits": {form}, "/object/ingest": {form}, "/object/update": {form}, "/poster/submit": {form}, "/poster/update": {form},
+		resumables: {"Tus-Resumable: 1.0.0", "Upload-Length: 1000000", "Content-Type: application/offset+octet-stream", tusMetadata("profile=test", "filename=large.bin")}} {
+		if got := d.expects(ana, path, headers...); got != "429 Too Many Requests" {
 			t.Errorf("%s to whom too many wait: %s before the file is sent", path, got)
 		}
-		if got := d.expects("ben depositor/test", path); got != "100 Continue" {
+		if got := d.expects("ben depositor/test", path, headers...); got != "100 Continue" {
 			t.Errorf("%s to whom none waits: %s before the file is sent", path, got)
 		}
 	}
@@ -115,13 +118,14 @@ func (d *door) drops(n int) {
 }
 
 // expects announces a large file, and returns the status that comes before it is sent.
-func (d *door) expects(key, path string) string {
+func (d *door) expects(key, path string, headers ...string) string {
 	t := d.in.t
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
 	d.in.must(err)
 	defer c.Close()
-	_, err = fmt.Fprintf(c, "POST %s?profile=test&name=large.bin HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n", path, key)
+	headers = append(headers, "Host: a", "Authorization: Bearer "+key, "Content-Length: 1000000", "Expect: 100-continue")
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\n%s\r\n\r\n", path, strings.Join(headers, "\r\n"))
 	d.in.must(err)
 	line, err := bufio.NewReader(c).ReadString('\n')
 	d.in.must(err)

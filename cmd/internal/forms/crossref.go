@@ -49,7 +49,7 @@ const received = `<html>
 
 // queued takes a deposit that waits for its turn, or a query.
 func queued(e *Exchange) error {
-	f, err := e.crossref()
+	f, err := e.crossref(doQueryUpload, doDOIQueryUpload, doMDUpload)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,43 @@ func queued(e *Exchange) error {
 	}
 }
 
+// full refuses, before the body is read, a form of a caller of whom too many deposits or queries
+// wait for the operation of its URL. If there is none, the body may still name any of those that
+// are served, and none of them may have room.
+func (e *Exchange) full(named string, served ...string) error {
+	var err error
+	for _, op := range served {
+		if named != "" && named != op {
+			continue
+		}
+		if op == doMDUpload && e.caller.FilterFor(access.Deposit).Empty() { // who has no right is told that
+			return nil
+		}
+		if err = e.room(op); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// room refuses one more deposit or query of the caller, of whom too many wait. What had room for
+// a request is not counted again for it.
+func (e *Exchange) room(op string) error {
+	ctx, r, count, of := e.R.Context(), e.receiver(), (*drops.Receiver).RoomForQuery, "queries"
+	if op == doMDUpload {
+		count, of = (*drops.Receiver).Room, "deposits"
+	}
+	if slices.Contains(e.counted, of) {
+		return nil
+	}
+	if err := count(r, ctx, e.caller.Name, ""); err != nil {
+		return err
+	}
+	ratelimit.Set(e.W.Header(), r.Limit())
+	e.counted = append(e.counted, of)
+	return nil
+}
+
 // notServed returns the error about an operation.
 func notServed(op string, served ...string) error {
 	what := "is not known"
@@ -72,13 +109,17 @@ func notServed(op string, served ...string) error {
 	return invalid("these are served: "+strings.Join(served, ", "), "the operation %.80q %s", op, what)
 }
 
-// crossref reads a form up to its file, and signs in.
-func (e *Exchange) crossref() (*form, error) {
+// crossref reads a form up to its file, and signs in. Who is known by the header or the URL is
+// refused before the body is read if there is no room for what is served.
+func (e *Exchange) crossref(served ...string) (*form, error) {
 	f, err := e.openForm(crossrefFields, crossrefFiles)
 	if err != nil {
 		return nil, err
 	}
 	known, err := e.known(f.fields)
+	if err == nil && known {
+		err = e.full(f.fields["operation"], served...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -149,12 +190,10 @@ func (e *Exchange) deposit(f *form) error {
 	if err != nil {
 		return err
 	}
-	ctx, r := e.R.Context(), e.receiver()
-	if err := r.Room(ctx, d.Submitter, ""); err != nil {
+	if err := e.room(doMDUpload); err != nil {
 		return err
 	}
-	ratelimit.Set(e.W.Header(), r.Limit())
-	head := &head{}
+	ctx, r, head := e.R.Context(), e.receiver(), &head{}
 	s, err := r.AcceptLate(ctx, d.Payload, io.TeeReader(f.body(), head), func(id string) (app.Deposit, string, error) {
 		if err := f.rest(); err != nil {
 			return d, "", err
@@ -172,11 +211,10 @@ func (e *Exchange) deposit(f *form) error {
 func (e *Exchange) ask(f *form) error {
 	e.On = "installation"
 	sees := e.caller.Filter()
-	ctx, r := e.R.Context(), e.receiver()
-	if err := r.RoomForQuery(ctx, e.caller.Name, ""); err != nil {
+	if err := e.room(doQueryUpload); err != nil {
 		return err
 	}
-	ratelimit.Set(e.W.Header(), r.Limit())
+	ctx := e.R.Context()
 	l, err := queries.Read("-", f.body())
 	if err != nil {
 		return err
@@ -213,7 +251,7 @@ func (e *Exchange) accepted(location string) {
 // atOnce takes a deposit that waits in no queue, and answers with its diagnostic; with 202 if
 // it is not done in time.
 func atOnce(e *Exchange) error {
-	f, err := e.crossref()
+	f, err := e.crossref(doMDUpload)
 	if err != nil {
 		return err
 	}
@@ -224,11 +262,10 @@ func atOnce(e *Exchange) error {
 	if err != nil {
 		return err
 	}
-	ctx, r, head := e.R.Context(), e.receiver(), &head{}
-	if err := r.Room(ctx, d.Submitter, ""); err != nil {
+	if err := e.room(doMDUpload); err != nil {
 		return err
 	}
-	ratelimit.Set(e.W.Header(), r.Limit())
+	ctx, r, head := e.R.Context(), e.receiver(), &head{}
 	at, done, err := r.Spool(ctx, d.Payload, io.TeeReader(f.body(), head), "")
 	if err != nil {
 		return err

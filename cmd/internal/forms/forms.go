@@ -67,9 +67,10 @@ type Exchange struct {
 
 	// By is the caller as it is audited; without a name as long as it is not known. On is
 	// what the request was about.
-	By     people.By
-	On     string
-	caller access.Caller
+	By      people.By
+	On      string
+	caller  access.Caller
+	counted []string // what had room: deposits, queries
 }
 
 // Names of the fields that a caller is known by.

@@ -27,6 +27,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
+	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 )
 
@@ -44,13 +45,16 @@ type gate struct {
 	profiles *profile.Set
 }
 
-// waiting is how many deposits each user has in the deposit queue.
+// waiting is how many deposits and queries each user has in the deposit queues.
 type waiting struct {
 	eventstore.Rings
-	of map[string]int
+	of, queries map[string]int
 }
 
-func (w *waiting) Waiting(_ context.Context, _, user string) ([]string, error) {
+func (w *waiting) Waiting(_ context.Context, queue, user string) ([]string, error) {
+	if queue == fair.QueueQuery {
+		return make([]string, w.queries[user]), nil
+	}
 	return make([]string, w.of[user]), nil
 }
 
@@ -73,7 +77,7 @@ func newGate(t *testing.T) *gate {
 			t.Fatal(err)
 		}
 	}
-	g := &gate{t: t, at: filepath.Join(t.TempDir(), "drop"), rings: &waiting{of: map[string]int{}}}
+	g := &gate{t: t, at: filepath.Join(t.TempDir(), "drop"), rings: &waiting{of: map[string]int{}, queries: map[string]int{}}}
 	if g.profiles, err = profile.Load(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -438,5 +442,71 @@ func TestFullBeforeTheBody(t *testing.T) {
 	}
 	if _, err := g.replay("object-ingest"); err == nil {
 		t.Error("eight wait in the queue and two in the drop folder")
+	}
+}
+
+// TestCrossrefFullBeforeTheBody: who is known by the header or the URL and has no room for what
+// the URL asks for, or for anything that the body may, is refused before the body is read; who is
+// known by fields of the body is refused before the file is.
+func TestCrossrefFullBeforeTheBody(t *testing.T) {
+	t.Parallel()
+	g := newGate(t)
+	const inURL = "login_id=ana&login_passwd=correct+horse+battery"
+	for _, c := range []struct {
+		path              string
+		known             bool // by the header
+		deposits, queries int  // that wait
+		what              string
+		before            string // the fields of the body before its file
+	}{
+		{path: "/servlet/deposit", known: true, deposits: 10, queries: 10, what: "deposits"},
+		{path: "/servlet/deposit?" + inURL, deposits: 10, queries: 10, what: "deposits"},
+		{path: "/servlet/deposit?operation=doMDUpload", known: true, deposits: 10, what: "deposits"},
+		{path: "/servlet/deposit?operation=doMDUpload&" + inURL, deposits: 10, what: "deposits"},
+		{path: "/servlet/deposit?operation=doQueryUpload", known: true, queries: 10, what: "queries"},
+		{path: "/servlet/deposit?operation=doDOIQueryUpload&" + inURL, queries: 10, what: "queries"},
+		{path: "/v2/deposits", known: true, deposits: 10, what: "deposits"},
+		{path: "/v2/deposits?" + inURL, deposits: 10, what: "deposits"},
+		{path: "/servlet/deposit", known: true, deposits: 10, what: "deposits", before: "operation=doMDUpload profile=test"},
+		{path: "/servlet/deposit", known: true, queries: 10, what: "queries", before: "operation=doQueryUpload"},
+		{path: "/servlet/deposit", deposits: 10, what: "deposits", before: "usr=ana pwd=correct-horse-battery profile=test"},
+		{path: "/servlet/deposit", queries: 10, what: "queries", before: "operation=doDOIQueryUpload usr=ana pwd=correct-horse-battery"},
+		{path: "/v2/deposits", deposits: 10, what: "deposits", before: "login_id=ana login_passwd=correct-horse-battery profile=test"},
+	} {
+		g.rings.of["ana"], g.rings.queries["ana"] = c.deposits, c.queries
+		var body strings.Builder
+		for _, field := range strings.Fields(c.before) {
+			name, value, _ := strings.Cut(field, "=")
+			if name != "profile" {
+				value = strings.ReplaceAll(value, "-", " ")
+			}
+			fmt.Fprintf(&body, "--b\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", name, value)
+		}
+		if c.before != "" {
+			body.WriteString("--b\r\nContent-Disposition: form-data; name=\"fname\"; filename=\"a.xml\"\r\n\r\n")
+		}
+		r := httptest.NewRequest(http.MethodPost, c.path, io.MultiReader(strings.NewReader(body.String()), unread{t}))
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+		if c.known {
+			r.SetBasicAuth("ana", "correct horse battery")
+		}
+		_, err := g.send(r)
+		if fault, ok := errors.AsType[*app.Error](err); !ok || fault.Kind != app.Full || fault.RetryAfter == 0 || !strings.Contains(err.Error(), "10 of your "+c.what+" wait, and at most 10 may") {
+			t.Errorf("%s, %q: %v", c.path, c.before, err)
+		}
+	}
+	// Who has room for one of two is asked for the body, whichever the URL leaves open.
+	g.rings.of["ana"], g.rings.queries["ana"] = 10, 0
+	list := part{"fname", "\n", "list.txt"}
+	for _, path := range []string{"/servlet/deposit", "/servlet/deposit?operation=doQueryUpload"} {
+		if _, err := g.post("ana", path, part{name: "operation", value: "doQueryUpload"}, list); err == nil || !strings.Contains(err.Error(), "identifier") {
+			t.Errorf("a query of one of whom too many deposits wait: %v", err)
+		}
+	}
+	// Who may not deposit is told that, also if too many wait.
+	g.rings.of["rob"] = 10
+	_, err := g.post("rob", "/v2/deposits", part{name: "profile", value: "test"}, part{"mdFile", "<doc_batch/>", "a.xml"})
+	if fault, ok := errors.AsType[*app.Error](err); !ok || fault.Kind != app.Forbidden {
+		t.Errorf("without the right: %v", err)
 	}
 }

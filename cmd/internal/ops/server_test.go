@@ -3,9 +3,12 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -128,5 +131,29 @@ func TestListening(t *testing.T) {
 	if late, err := (&http.Client{Transport: tr}).Get("http://" + at + "/livez"); err == nil {
 		late.Body.Close()
 		t.Error("it answers after it was closed")
+	}
+}
+
+// TestSlowClient: a client that sends half a head keeps no connection of the operators' listener.
+func TestSlowClient(t *testing.T) {
+	t.Parallel()
+	at, closing, err := server(NewMetrics(), NewHealth(), false).Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closing()
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection is still open")
 	}
 }

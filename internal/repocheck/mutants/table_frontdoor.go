@@ -10,6 +10,18 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/httpapi (*sent).arriving", Do: []Op{Drop("SetReadDeadline")},
 	Package: "cmd/internal/httpapi", Test: "TestSlowClientsOverHTTP2", Hangs: true,
 }, {
+	Name: "the deadline of a head", Why: "a client that sends half a request keeps its connection for ever",
+	At: "cmd/internal/httpapi (*Server).listen", Do: []Op{Field("Server", "ReadHeaderTimeout", "0")},
+	Package: "cmd/internal/httpapi", Test: "TestSlowClients", Hangs: true,
+}, {
+	Name: "the deadline of a connection that is silent", Why: "a client that asks once and stays keeps its connection for ever",
+	At: "cmd/internal/httpapi (*Server).listen", Do: []Op{Field("Server", "IdleTimeout", "0")},
+	Package: "cmd/internal/httpapi", Test: "TestSlowClients", Hangs: true,
+}, {
+	Name: "the deadline of a head of the operators' listener", Why: "a client that sends half a request keeps its connection for ever",
+	At: "cmd/internal/ops (*Server).Listen", Do: []Op{Field("Server", "ReadHeaderTimeout", "0"), Field("Server", "ReadTimeout", "0")},
+	Package: "cmd/internal/ops", Test: "TestSlowClient", Hangs: true,
+}, {
 	Name: "the deadline of an answer", Why: "a request whose servers do not answer stays for ever",
 	At: "cmd/internal/httpapi (*Server).carryOut", Do: []Op{Never("Sends", "File")},
 	Package: "cmd/internal/httpapi", Test: "TestWorkHasADeadline", Hangs: true,
@@ -42,6 +54,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
 	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
 }, {
+	Name: "the count of waiting deposits before a form of Crossref's", Why: "a user with too many waiting deposits or queries sends a whole file to be refused",
+	At: "cmd/internal/forms (*Exchange).crossref", Do: []Op{Never("known", "err")},
+	Package: "cmd/internal/forms", Test: "TestCrossrefFullBeforeTheBody",
+}, {
 	Name: "the key of an upload that is begun", Why: "a client that gets no answer begins another upload, and the first one takes its place for a day",
 	At: "cmd/internal/app/drops (*Receiver).Begin", Do: []Op{Skip("begun")},
 	Package: e2e, Test: "TestResumableBegunOnce",
@@ -67,7 +83,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/app/bulk", Test: "TestConflictsAreTriedAgain",
 }, {
 	Name: "the end of a wait for a password to be hashed", Why: "of a crowd that tries passwords the requests that were given up keep their places",
-	At: "cmd/internal/app/people hash", Do: []Op{DropCase("Done")},
+	At: "cmd/internal/app/people (*People).hash", Do: []Op{DropCase("Done")},
 	Package: "cmd/internal/app/people", Test: "TestPasswordsHashedAtOnce", Hangs: true,
 }, {
 	Name: "the version of a user that may be changed", Why: "an administrator undoes unseen what another one has changed meanwhile of a user",
@@ -225,6 +241,10 @@ var frontDoor = []Mutant{{
 	Name: "the key of a query", Why: "a query whose answer was lost is made twice",
 	At: "cmd/internal/app/queries (*once).made", Do: []Op{Always("requested")},
 	Package: e2e, Test: "TestQueryUnderAKey",
+}, {
+	Name: "the hash for a name that is not known", Why: "how long a refusal takes tells a stranger which names there are",
+	At: "cmd/internal/app/people (*People).matches", Do: []Op{Before("if !found {\nreturn false, nil\n}", "got", "hash")},
+	Package: "cmd/internal/app/people", Test: "TestOneHashForEveryName",
 }, {
 	Name: "the password", Why: "any password signs in",
 	At: "cmd/internal/app/people (*People).matches", Do: []Op{Never("ConstantTimeCompare")},

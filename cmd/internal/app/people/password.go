@@ -51,14 +51,18 @@ func errCrowd() error {
 }
 
 // hash returns argon2id of a password.
-func hash(ctx context.Context, password string, salt []byte, c Cost) ([]byte, error) {
+func (p *People) hash(ctx context.Context, password string, salt []byte, c Cost) ([]byte, error) {
 	select {
 	case hashing <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	defer func() { <-hashing }()
-	return argon2.IDKey([]byte(password), salt, uint32(c.Passes), uint32(c.MemoryKiB), uint8(c.Lanes), hashSize), nil
+	idKey := p.idKey
+	if idKey == nil {
+		idKey = argon2.IDKey
+	}
+	return idKey([]byte(password), salt, uint32(c.Passes), uint32(c.MemoryKiB), uint8(c.Lanes), hashSize), nil
 }
 
 func (p *People) cost() Cost {
@@ -73,7 +77,7 @@ func (p *People) secretOf(ctx context.Context, name, password string) (s record.
 	c := p.cost()
 	s = record.Secret{UserName: name, Salt: make([]byte, saltSize), MemoryKib: c.MemoryKiB, Passes: c.Passes, Lanes: c.Lanes}
 	_, _ = rand.Read(s.Salt) // it never fails
-	s.Hash, err = hash(ctx, password, s.Salt, c)
+	s.Hash, err = p.hash(ctx, password, s.Salt, c)
 	return s, err
 }
 
@@ -88,7 +92,7 @@ func (p *People) matches(ctx context.Context, name, password string) (bool, erro
 	if !found {
 		c, s.Salt, s.Hash = p.cost(), make([]byte, saltSize), make([]byte, hashSize)
 	}
-	got, err := hash(ctx, password, s.Salt, c)
+	got, err := p.hash(ctx, password, s.Salt, c)
 	if err != nil || subtle.ConstantTimeCompare(got, s.Hash) != 1 || !found {
 		return false, err
 	}

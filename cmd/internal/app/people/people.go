@@ -42,6 +42,8 @@ func Machine(a *app.App) By {
 type People struct {
 	Records *record.Records
 	Cost    Cost // of hashes of passwords; the zero value is DefaultCost
+
+	idKey func(password, salt []byte, passes, memory uint32, lanes uint8, size uint32) []byte // nil = argon2.IDKey
 }
 
 // Of returns the people of an installation.
