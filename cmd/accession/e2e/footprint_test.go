@@ -64,8 +64,10 @@ const (
 	moreGoroutines = 20
 	moreHeap       = 8 << 20
 	moreFiles      = 20
-	// settling is until nodes with a grace time have gone, and sessions of those who died.
-	settling = 20 * time.Second
+	// settling is until nodes with a grace time have gone, sessions of those who died, and
+	// connections to depositors' servers that are kept for half a minute without a request, with two
+	// goroutines each.
+	settling = 45 * time.Second
 )
 
 // back fails the test unless everything takes again what it took before, a heap at
