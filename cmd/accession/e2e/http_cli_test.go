@@ -29,6 +29,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 	batch := in.depositFor("test", "ana", goodServer(t)+"/batch.checkm", domain.TypeBatchManifest)
 	first := in.firstOf(batch, "test")
 	job := first.job
+	failed := in.failed(webServer(t, rowsThatFail(3))+"/rows.checkm", 3)
 	stop()
 	d := in.door()
 	environ := []string{"HOME=" + t.TempDir()}
@@ -49,7 +50,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	for _, line := range []string{"batch ls", "batch show " + string(batch), "batch report " + string(batch), "job ls --batch " + string(batch), "job show " + job,
-		"job ls --state failed", "file ls --job " + job, "collection ls", "queue ls", "job hold " + job + " --dry-run", "job show jid0000009999", "job look " + job, "job look jid0000009999", "job ls --batch bid0000009999",
+		"job ls --state failed", "job failures", "job failures --limit 1 --since 1h --collection test", "job failures --batch " + string(failed), "job failures --code no_such_code", "job failures --profile sand", "job failures --batch bid0000009999", "file ls --job " + job, "collection ls", "queue ls", "job hold " + job + " --dry-run", "job show jid0000009999", "job look " + job, "job look jid0000009999", "job ls --batch bid0000009999",
 		"object ls", "object show " + first.object, "object files " + first.object, "object get " + first.object + " mrt-erc.txt --kind system", "object get " + first.object + " nothing.txt",
 		"processor ls", "processor show metadata default", "processor show all default", "processor show metadata films", "queue show all", "query ls", "query show qid0000009999", "query report qid0000009999",
 		"drop ls", "intake show", "intake close --message x --reason x --dry-run", "intake open metadata --user eve --reason x --dry-run", "timeouts show", "profile ls", "profile show test", "profile show sand", "profile check " + profileFile, "profile rm test --reason x --dry-run", "report ls", "report retries", "report batch --batch " + string(batch) + " --format csv --table failed_attempts", "report batch", "report nothing",
@@ -74,6 +75,8 @@ func TestCommandLineOverHTTP(t *testing.T) {
 			}
 		}
 	}
+	in.says(0, words("job failures --batch "+string(failed)), "http_status (depositor): ", "127.0.0.1", "depositor", "test")
+	in.says(0, words("job failures --batch "+string(batch)), "no job has failed")
 	for line, want := range map[string]string{"batch show": string(batch), "job hold": job, "file show": first.file, "object show": first.object, "submit --profile": "test",
 		"job ls --batch": string(batch), "batch ls --collection": "test", "batch ls --state": "completed", "queue pause": "ingest", "query show": ":36"} {
 		args := append(append([]string{"__complete"}, strings.Fields(line)...), "")

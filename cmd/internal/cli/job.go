@@ -78,7 +78,7 @@ because of it. Refused unless the batch is processing or failed.`,
 		Short:   "List, show and change jobs",
 		Long:    "A job ingests one object of a deposit.",
 		Example: "  accession job ls --batch bid0000000001\n  accession job show jid0000000001",
-	}, append(changes, p.jobLs(), p.jobShow(), lookcli.Command(one("job id", domain.ParseJobID), served(p, func(args []string) request {
+	}, append(changes, p.jobLs(), p.jobFailures(), p.jobShow(), lookcli.Command(one("job id", domain.ParseJobID), served(p, func(args []string) request {
 		return request{"job.look", &operation.JobID{ID: args[0]}}
 	}, lookcli.Write)))...)
 }
@@ -104,6 +104,26 @@ func (p *program) jobLs() *cobra.Command {
 	flags.Filter(c, &f.Filter, "jobs")
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "jobs")
+	return c
+}
+
+func (p *program) jobFailures() *cobra.Command {
+	var f app.JobFilter
+	c := &cobra.Command{
+		Use:   "failures",
+		Short: "Group failed jobs by reason, server, collection and profile",
+		Long: `Group the failed jobs by why they failed, the server of their payload, collection and
+profile, the largest groups first: what a person must act on, once for each cause. The
+conditions of a group choose its jobs in the other commands.`,
+		Example: "  accession job failures\n  accession job failures --since 7d --collection maps\n  accession bulk begin job requeue --state failed --code timeout --host data.example.org --reason \"it answers again\" --dry-run",
+		Args:    cobra.NoArgs,
+		RunE: served(p, func([]string) request {
+			return request{"job.failures", &operation.FailureList{Limit: f.Limit, Filter: filter(f.Filter), Batch: string(f.Batch)}}
+		}, views.Failures),
+	}
+	flags.Parsed(c, &f.Batch, "batch", "", "only jobs of this `BATCH`", flags.Optional(domain.ParseBatchID))
+	flags.Filter(c, &f.Filter, "jobs")
+	flags.Limit(c, &f.Limit, flags.ListLimit, "groups")
 	return c
 }
 

@@ -76,7 +76,9 @@ func jobs() []*Operation {
 				return p, err
 			}
 			p, err = failures.Ls(ctx, c.App, f)
-			return orUnknown(ctx, c, in.named(""), p, err)
+			chosen := in.named("")
+			chosen.Batch = in.Batch
+			return orUnknown(ctx, c, chosen, p, err)
 		}),
 		get("job.show", "/v1/jobs/{id}", "Show a job, its files and its history", OnThing, true, func(ctx context.Context, c *Call, in *JobShow) (v app.JobView, err error) {
 			then, err := in.moment()

@@ -32,7 +32,6 @@ var without = map[string]string{
 	"form.object-update": "it answers as Merritt does",
 	"form.poster-submit": "it answers as Merritt does",
 	"form.poster-update": "it answers as Merritt does",
-	"job.failures":       "for pages of groups: `accession report failures` counts what failed by its reason",
 	"object.manifest":    "a file as it is stored",
 	"self.show":          "who a session or key is of: a command knows it",
 	"task.claim":         "for workers of others",
@@ -271,6 +270,7 @@ func TestNamesInJSON(t *testing.T) {
 // noThings says of lists why their items have no id.
 var noThings = map[string]string{
 	"job.failures":           "a group has none: its code, server, collection and profile choose its jobs",
+	"accession job failures": "a group has none: its code, server, collection and profile choose its jobs",
 	"accession file history": "an item is a change of a file: version counts those of one file",
 }
 

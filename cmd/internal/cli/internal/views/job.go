@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/failures"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -22,6 +23,18 @@ func Jobs(w io.Writer, jobs []app.JobRow) {
 		return render.Row{j.ID, j.Status, render.Version(int(render.Deref(j.ObjectVersion)), j.PrimaryIdentifier), render.Or(j.Files, ""), render.Or(j.Bytes, ""), j.RetryCount,
 			export.Line(cmp.Or(j.ErcWhat, j.FileName)), reason}
 	})
+}
+
+// Failures writes groups of failed jobs, and how many there are besides.
+func Failures(w io.Writer, page app.Page[failures.Failure]) {
+	render.Rows(w, "no job has failed", render.Row{"jobs", "why", "who acts", "server of the payload", "collection", "profile", "first", "last", "example"}, page.Items, func(f failures.Failure) render.Row {
+		why := "no reason"
+		if f.Code != "" {
+			why = render.ClassifiedReason(&f.Code, &f.Class, &f.Message)
+		}
+		return render.Row{f.Jobs, why, f.WhoActs, export.Line(f.Host), export.Line(f.Collection), export.Line(f.Profile), render.Time(f.First), render.Time(f.Last), f.Example}
+	})
+	render.Truncated(w, len(page.Items), render.Deref(page.Total), "groups", "--limit")
 }
 
 // Job writes a job, its files and its history.
