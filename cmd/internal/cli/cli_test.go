@@ -117,7 +117,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"batch ls", 5, []string{"accession: postgres: ", "hint: is it running? The setting postgres says that it is at postgres://me:xxxxx@127.0.0.1:"}},
 		{"migrate", 5, []string{"accession: postgres: "}},
 		{"events tail", 5, []string{"accession: nats: ", "hint: is it running? The setting nats says"}},
-		{"serve", 5, []string{"accession: postgres: "}},
+		{"--set listen_ops=off serve", 5, []string{"accession: postgres: "}},
 	} {
 		code, out, errs := call(t, env, strings.Fields(c.args)...)
 		if code != c.code {

@@ -37,9 +37,9 @@ type Over func(do func(ctx context.Context, d door.Door, args []string) error) f
 func Add(root *cobra.Command, over Over) {
 	for _, c := range root.Commands() {
 		Add(c, over)
-		for name, offer := range flagsOf(c) {
+		for name, completed := range flagsOf(c, over) {
 			if c.Flags().Lookup(name) != nil {
-				_ = c.RegisterFlagCompletionFunc(name, offer.complete(over, nil)) // it is there
+				_ = c.RegisterFlagCompletionFunc(name, completed) // it is there
 			}
 		}
 		if offer, many := argument(c); offer != nil && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
@@ -71,29 +71,38 @@ func (o offer) complete(over Over, more func(args []string) bool) cobra.Completi
 	}
 }
 
+// states are those of what is listed, by the command above the list; of entries by their kind
+// in bulk actions too.
+var states = map[string]offer{
+	"batch":    texts(domain.BatchStates),
+	"job":      texts(append(slices.Clone(domain.JobStates), domain.JobDeleted)),
+	"file":     texts(domain.FileStates),
+	"query":    texts([]asked.State{asked.Received, asked.Parked, asked.Grabbed, asked.Answered, asked.Failed}),
+	"slot":     texts(slot.States),
+	"compute":  ofEntries,
+	"entry":    ofEntries,
+	"discover": texts([]string{"polled", "paused"}),
+	"drop":     texts([]string{drops.Waiting, drops.Refused}),
+	"bulk":     texts(bulk.States),
+}
+
+var ofEntries = texts([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})
+
 // flagsOf returns what the flags of a command take.
-func flagsOf(c *cobra.Command) map[string]offer {
-	all := map[string]offer{"profile": profiles, "collection": collections, "batch": batches, "job": jobs, "dataset": datasets, "user": users}
-	switch c.Parent().Name() {
-	case "batch":
-		all["state"] = texts(domain.BatchStates)
-	case "job":
-		all["state"] = texts(append(slices.Clone(domain.JobStates), domain.JobDeleted))
-	case "file":
-		all["state"] = texts(domain.FileStates)
-	case "query":
-		all["state"] = texts([]asked.State{asked.Received, asked.Parked, asked.Grabbed, asked.Answered, asked.Failed})
-	case "slot":
-		all["state"] = texts(slot.States)
-	case "compute":
-		all["state"] = texts([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})
-	case "discover":
-		all["state"] = texts([]string{"polled", "paused"})
-	case "drop":
-		all["state"] = texts([]string{drops.Waiting, drops.Refused})
-	case "bulk":
-		if c.Name() == "ls" {
-			all["state"] = texts(bulk.States)
+func flagsOf(c *cobra.Command, over Over) map[string]cobra.CompletionFunc {
+	all := map[string]cobra.CompletionFunc{}
+	for name, offer := range map[string]offer{"profile": profiles, "collection": collections, "batch": batches, "job": jobs, "dataset": datasets, "user": users} {
+		all[name] = offer.complete(over, nil)
+	}
+	if of := states[c.Parent().Name()]; of != nil {
+		all["state"] = of.complete(over, nil)
+	}
+	if c.Parent().Name() == "bulk" && c.Name() == "begin" {
+		all["state"] = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 || states[args[0]] == nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return states[args[0]].complete(over, nil)(c, args, begun)
 		}
 	}
 	return all
