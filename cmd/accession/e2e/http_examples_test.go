@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,8 +12,49 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/run"
 )
 
-// exampleOf is a request of docs/api.md, with the status of its answer.
-var exampleOf = regexp.MustCompile("(?s)```http\n(\\w+) (\\S+)\n(.*?)```\n\n([0-9]{3})\\b")
+// exampleOf is a request of docs/api.md, with the status of its answer and the rest of the
+// sentence about it.
+var exampleOf = regexp.MustCompile("(?s)```http\n(\\w+) (\\S+)\n(.*?)```\n\n([0-9]{3})\\b(.*?)(?:\\. |\n)")
+
+// What a sentence about an answer names: a header or a field, with its value if it says one, and
+// texts of it.
+var (
+	namesHeader = regexp.MustCompile("`([A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)*)`(?: is ([^\\s,]+))?")
+	namesField  = regexp.MustCompile("`([a-z][A-Za-z_]*)`(?: is ([^\\s,]+))?")
+	namesText   = regexp.MustCompile("“([^”]*)”")
+)
+
+// hasWhatIsSaid compares an answer with the sentence of the page about it, which says something of
+// every answer that has a body.
+func (a answer) hasWhatIsSaid(t *testing.T, of, sentence string) {
+	t.Helper()
+	headers, fields, texts := namesHeader.FindAllStringSubmatch(sentence, -1), namesField.FindAllStringSubmatch(sentence, -1), namesText.FindAllStringSubmatch(sentence, -1)
+	for _, h := range headers {
+		is, _, _ := strings.Cut(a.header.Get(h[1]), ";")
+		if want := strings.TrimRight(h[2], ".:;"); is == "" || want != "" && is != want {
+			t.Errorf("%s: the page says of its answer %q; %s is %q", of, sentence, h[1], is)
+		}
+	}
+	for _, f := range fields {
+		want := f[1]
+		if value := strings.TrimRight(f[2], ".:;"); json.Valid([]byte(a.body)) && value != "" {
+			want = fmt.Sprintf("%q:%q", f[1], value)
+		} else if json.Valid([]byte(a.body)) {
+			want = fmt.Sprintf("%q:", f[1])
+		}
+		if !strings.Contains(a.body, want) {
+			t.Errorf("%s: the page says of its answer %q; it has no %s: %s", of, sentence, want, a.body)
+		}
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.body, text[1]) {
+			t.Errorf("%s: the page says of its answer %q; it has no %s: %s", of, sentence, text[1], a.body)
+		}
+	}
+	if a.body != "" && len(headers)+len(fields)+len(texts) == 0 {
+		t.Errorf("%s: the page does not say what its answer has, in its first sentence: %s", of, a.body)
+	}
+}
 
 // shellOf are the command lines of docs/api.md.
 var shellOf = regexp.MustCompile("(?s)\n```\n((?:accession [^\n]+\n)+)```\n")
@@ -42,7 +84,8 @@ func commandsOf(t *testing.T, page string) (roles []run.Role, lines []string) {
 	return roles, lines
 }
 
-// TestExamplesOfTheAPI runs every command line of docs/api.md, and sends every request.
+// TestExamplesOfTheAPI runs every command line of docs/api.md, and sends every request: its answer
+// has the status, the headers and the fields that the page names.
 func TestExamplesOfTheAPI(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/api.md")
@@ -69,10 +112,16 @@ func TestExamplesOfTheAPI(t *testing.T) {
 	for i, e := range examples {
 		method, path, want := e[1], strings.Replace(e[2], "UPLOAD", upload, 1), e[4]
 		head, body, _ := strings.Cut(e[3], "\n\n")
+		if strings.HasPrefix(path, "/v1/objects?") { // what was deposited before is stored then
+			waitFor(t, "an object that is found", func() bool {
+				return strings.Contains(d.ask("", method, path, "", strings.TrimSpace(head)).body, `"id":`)
+			})
+		}
 		a := d.send("", method, path, io.MultiReader(strings.NewReader(strings.TrimSuffix(body, "\n"))), strings.Split(strings.TrimSpace(head), "\n")...)
 		if fmt.Sprint(a.status) != want {
 			t.Errorf("%s %s: %d %s, want %s", method, path, a.status, a.body, want)
 		}
+		a.hasWhatIsSaid(t, method+" "+path, e[5])
 		if path == resumables {
 			upload = a.header.Get("Location")
 		}
