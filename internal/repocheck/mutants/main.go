@@ -4,7 +4,10 @@
 // takes it away (ops.go), and the one test.
 //
 // The tree is not touched: `go test -overlay` compiles the changed text in the place
-// of a file. A mutant counts as found only when its own test fails by itself. One
+// of a file. All mutants of functions are in one program, which is built once and told by a
+// variable of the environment which of them it is (together.go); one that is not found so, and
+// those of constants and variables, are tried in a program of their own. A mutant counts as found
+// only when its own test fails by itself. One
 // that does not compile, that panics, or whose test hangs (unless the row says so)
 // is an error of the table. Every test runs once without a mutant first and must
 // pass.

@@ -51,15 +51,37 @@ func TestTable(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	compile(t, root, changed)
+	programs := map[string]map[string]string{}
+	rows, files := Mutants(), make([]changedFile, len(Mutants()))
+	for i, m := range rows {
+		files[i] = changed[m.Name]
+		programs[m.Name] = map[string]string{files[i].path: files[i].text}
+	}
+	all, err := joined(root, rows, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range all.files {
+		name := "all of " + path.Dir(file)
+		if programs[name] == nil {
+			programs[name] = map[string]string{}
+		}
+		programs[name][file] = text
+	}
+	compile(t, root, programs)
 }
 
-// compile type-checks each changed file with the rest of its package.
-func compile(t *testing.T, root string, changed map[string]changedFile) {
+// compile type-checks programs: each is the changed and added files of one package, which are
+// checked with the rest of it.
+func compile(t *testing.T, root string, programs map[string]map[string]string) {
 	t.Helper()
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles"}
-	for _, c := range changed {
-		args = append(args, "./"+path.Dir(c.path))
+	dirs := map[string]string{}
+	for name, files := range programs {
+		for file := range files {
+			dirs[name] = path.Dir(file)
+		}
+		args = append(args, "./"+dirs[name])
 	}
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
@@ -81,14 +103,17 @@ func compile(t *testing.T, root string, changed map[string]changedFile) {
 	}
 	fset := token.NewFileSet()
 	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(byPath[path].Export) })
-	for name, c := range changed {
-		pkg := byDir[filepath.Join(root, filepath.FromSlash(path.Dir(c.path)))]
-		var files []*ast.File
+	for name, changed := range programs {
+		pkg := byDir[filepath.Join(root, filepath.FromSlash(dirs[name]))]
+		texts := map[string]any{} // nil = as it is on disk
 		for _, base := range pkg.GoFiles {
-			var text any
-			if base == path.Base(c.path) {
-				text = c.text
-			}
+			texts[base] = nil
+		}
+		for file, text := range changed {
+			texts[path.Base(file)] = text
+		}
+		var files []*ast.File
+		for base, text := range texts {
 			f, err := parser.ParseFile(fset, filepath.Join(pkg.Dir, base), text, parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

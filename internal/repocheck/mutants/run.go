@@ -47,7 +47,17 @@ func run(ctx context.Context, out io.Writer, all []Mutant, at int) (bool, error)
 		}
 	}
 	results := make([]result, len(all))
-	green := baseline(ctx, out, root, all, results)
+	t, err := joined(root, all, changed)
+	if err != nil {
+		return false, err
+	}
+	if t.overlaid, err = t.overlay(root, dir); err != nil {
+		return false, err
+	}
+	green, err := baseline(ctx, out, root, all, results, t)
+	if err != nil {
+		return false, err
+	}
 	running := make(chan struct{}, max(at, 1))
 	var mu sync.Mutex
 	var tries sync.WaitGroup
@@ -59,7 +69,14 @@ func run(ctx context.Context, out io.Writer, all []Mutant, at int) (bool, error)
 		running <- struct{}{}
 		tries.Go(func() {
 			defer func() { <-running }()
-			results[i], errs[i] = try(ctx, root, filepath.Join(dir, fmt.Sprint(i)), m, changed[i])
+			if t.has[i] {
+				began := time.Now()
+				stream := t.test(ctx, root, m.Package, fmt.Sprint(i), "-test.timeout="+m.limit(), "-test.run="+m.pattern())
+				results[i] = result{m.weigh(judge(stream, m.Test)), time.Since(began), stream}
+			}
+			if results[i].verdict != found { // alone, in a program of its own
+				results[i], errs[i] = try(ctx, root, filepath.Join(dir, fmt.Sprint(i)), m, changed[i])
+			}
 			if errs[i] != nil {
 				return
 			}
@@ -99,8 +116,9 @@ func (m Mutant) weigh(v verdict) verdict {
 }
 
 // baseline runs all tests of the table without a mutant, a package at a time. It reports
-// which passed, and fills in the results of the others.
-func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, results []result) []bool {
+// which passed, and fills in the results of the others. The program is that which has all
+// mutants.
+func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, results []result, t *together) ([]bool, error) {
 	green := make([]bool, len(all))
 	of := map[string][]int{}
 	var order []string
@@ -112,13 +130,16 @@ func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, res
 	}
 	for _, pkg := range order {
 		began := time.Now()
+		if err := t.build(ctx, root, pkg); err != nil {
+			return nil, err
+		}
 		var patterns []string
 		for _, i := range of[pkg] {
 			if p := all[i].pattern(); !slices.Contains(patterns, p) {
 				patterns = append(patterns, p)
 			}
 		}
-		stream := goTest(ctx, root, pkg, "", "-timeout=10m", "-run="+strings.Join(patterns, "|"))
+		stream := t.test(ctx, root, pkg, "", "-test.timeout=10m", "-test.run="+strings.Join(patterns, "|"))
 		passed := 0
 		for _, i := range of[pkg] {
 			v := judge(stream, all[i].Test)
@@ -133,7 +154,15 @@ func baseline(ctx context.Context, out io.Writer, root string, all []Mutant, res
 		}
 		fmt.Fprintf(out, "%-14s %5.1f s  %s: %d of %d pass as the program is\n", "", time.Since(began).Seconds(), pkg, passed, len(of[pkg]))
 	}
-	return green
+	return green, ctx.Err()
+}
+
+// limit is how long the row's test may take.
+func (m Mutant) limit() string {
+	if m.Hangs {
+		return limitHang
+	}
+	return limit
 }
 
 // try runs the row's test with the changed file in the place of its own.
@@ -142,11 +171,7 @@ func try(ctx context.Context, root, name string, m Mutant, changed changedFile) 
 	if err := changed.overlay(root, name); err != nil {
 		return result{}, err
 	}
-	timeout := limit
-	if m.Hangs {
-		timeout = limitHang
-	}
-	stream := goTest(ctx, root, m.Package, name+".json", "-timeout="+timeout, "-run="+m.pattern())
+	stream := goTest(ctx, root, m.Package, name+".json", "-timeout="+m.limit(), "-run="+m.pattern())
 	return result{m.weigh(judge(stream, m.Test)), time.Since(began), stream}, ctx.Err()
 }
 
@@ -183,13 +208,16 @@ func lend(name string, chosen []Mutant) error {
 func goTest(ctx context.Context, root, pkg, overlay string, args ...string) []byte {
 	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"test", "-json", "-count=1", "-vet=off"}, args, []string{"./" + pkg})...)
 	cmd.Dir = root
-	if overlay != "" {
-		cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
-	}
+	cmd.Env = overlaid(overlay)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	stream, _ := cmd.CombinedOutput()
 	return stream
+}
+
+// overlaid is the environment in which programs are built with an overlay.
+func overlaid(overlay string) []string {
+	return append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 }
 
 // mostLines is how much of a test's output is shown: one that hangs lists every
