@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ type Asked struct {
 }
 
 // Submit requests an entry. What was requested under the same key before is returned as it
-// stands, a result that is known first.
+// stands, a result that is known first; other work under its key is refused.
 func Submit(ctx context.Context, a *app.App, asked Asked) (e Work, err error) {
 	defer app.Explained(&err, "request work")
 	cmd, err := asked.request(a)
@@ -82,7 +83,7 @@ func Submit(ctx context.Context, a *app.App, asked Asked) (e Work, err error) {
 	}
 	switch row, err := query.EntryOfKey(ctx, tables, cmd.Work.Key); {
 	case err == nil:
-		return withResult(ctx, a, ofRow(row))
+		return known(ctx, a, ofRow(row), cmd)
 	case !errors.Is(err, query.ErrNotFound):
 		return e, err
 	}
@@ -104,7 +105,16 @@ func Submit(ctx context.Context, a *app.App, asked Asked) (e Work, err error) {
 	if err != nil {
 		return e, err
 	}
-	return withResult(ctx, a, of(res.State))
+	return known(ctx, a, of(res.State), cmd)
+}
+
+// known returns an entry that has the key of a request, with its result.
+func known(ctx context.Context, a *app.App, e Work, cmd compute.Request) (Work, error) {
+	if e.Dataset != cmd.Work.Dataset || e.Group != cmd.Work.Group || !slices.Equal(e.Inputs, cmd.Request.Inputs) {
+		return Work{}, &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q is that of %s, which has another dataset, group or inputs", e.Key, e.ID),
+			Hint: "`accession compute show " + string(e.ID) + "` shows them; request other work under another key, or under none"}
+	}
+	return withResult(ctx, a, e)
 }
 
 // request returns the command of what is requested.
