@@ -75,7 +75,7 @@ func TestCommandLineOverHTTP(t *testing.T) {
 			}
 		}
 	}
-	in.says(0, words("job failures --batch "+string(failed)), "http_status (depositor): ", "127.0.0.1", "depositor", "test")
+	in.says(0, words("job failures --batch "+string(failed)), "http_status (content): ", "127.0.0.1", "depositor", "test")
 	in.says(0, words("job failures --batch "+string(batch)), "no job has failed")
 	for line, want := range map[string]string{"batch show": string(batch), "job hold": job, "file show": first.file, "object show": first.object, "submit --profile": "test",
 		"job ls --batch": string(batch), "batch ls --collection": "test", "batch ls --state": "completed", "queue pause": "ingest", "query show": ":36"} {
