@@ -155,7 +155,10 @@ var Layers = []Layer{
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/download"},
-		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason", "cmd/internal/daemon/space"}),
+		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason", "cmd/internal/daemon/space", "cmd/internal/daemon/transfer"}),
+	}, {
+		Packages: []string{"cmd/internal/daemon/transfer"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/payload"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),

@@ -28,9 +28,10 @@ type crashInstallation struct {
 	base string
 
 	mu     sync.Mutex
-	called map[string]int  // callbacks by key
-	asked  map[string]bool // slow files, which are not served at first
-	slow   chan struct{}   // gets one when that is so
+	called map[string]int      // callbacks by key
+	asked  map[string]bool     // slow files, which are not served at first
+	ranges map[string][]string // of the requests for files whose server breaks off
+	slow   chan struct{}       // gets one when that is so
 
 	n       int      // of the deposits
 	done    [2]int64 // n, and how often the program was called, when all was finished
@@ -50,7 +51,7 @@ func newCrashInstallation(t testing.TB, before func(*crashInstallation)) *crashI
 	t.Helper()
 	o := &crashInstallation{installation: prepare(t, "attempts: 20, timeout: 5s", append(slices.Clone(forProcesses), "outbox_grace=200ms", "janitor_interval=200ms",
 		"retention=0s", "stop_grace=100ms")...), found: map[string]bool{}, again: map[domain.BatchID]int{}, bySMTP: map[domain.BatchID]bool{},
-		called: map[string]int{}, asked: map[string]bool{}, slow: make(chan struct{}, 100), gone: map[domain.BatchID]bool{}}
+		called: map[string]int{}, asked: map[string]bool{}, ranges: map[string][]string{}, slow: make(chan struct{}, 100), gone: map[domain.BatchID]bool{}}
 	program, err := crashing()
 	o.must(err)
 	o.program = program
@@ -100,6 +101,22 @@ func (o *crashInstallation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(w, "found again")
 	case "file", "other":
 		fmt.Fprintf(w, "%s of deposit %s\n", name, n)
+	case "cut": // one file, whose server breaks off at first
+		_, _ = w.Write(checkm("mrt-single-file-batch-manifest", batchColumns, here+"/half?n="+n+" | | | | | half.txt | | half-"+n+" | A creator | Half | 2026"))
+	case "half":
+		w.Header().Set("ETag", `"v1"`)
+		if r.Method == http.MethodGet {
+			o.mu.Lock()
+			first := len(o.ranges[n]) == 0
+			o.ranges[n] = append(o.ranges[n], r.Header.Get("Range"))
+			o.mu.Unlock()
+			if first {
+				w.Header().Set("Content-Length", fmt.Sprint(len(halfText)))
+				_, _ = w.Write([]byte(halfText[:halfSent]))
+				return
+			}
+		}
+		http.ServeContent(w, r, "half.txt", time.Time{}, strings.NewReader(halfText))
 	case "wait":
 		if r.Method == http.MethodGet {
 			o.mu.Lock()
@@ -117,6 +134,11 @@ func (o *crashInstallation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	}
 }
+
+// halfText is the file whose server breaks off after halfSent of its bytes.
+var halfText = strings.Repeat("low and high water\n", 1000)
+
+const halfSent = 7000
 
 const batchColumns = "#%fields | nfo:fileUrl | nfo:hashAlgorithm | nfo:hashValue | nfo:fileSize | nfo:fileLastModified | nfo:fileName | " +
 	"mrt:primaryIdentifier | mrt:localIdentifier | mrt:creator | mrt:title | mrt:date\n"

@@ -116,6 +116,12 @@ func takesOver(o *crashInstallation, point string) {
 	o.dies(point, nil, "serve")
 }
 
+// goesOn: the server of a file breaks off, and what there is of it is used by the next attempt.
+func goesOn(o *crashInstallation, point string) {
+	o.deposit("cut")
+	o.dies(point, nil, "serve")
+}
+
 // findsDamage: files that an earlier claim has put into place are not what they
 // were.
 func findsDamage(o *crashInstallation, point string) {

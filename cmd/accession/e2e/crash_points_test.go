@@ -63,6 +63,7 @@ var scenes = []pointScene{
 	{"record/upload/...", uploads},
 	{"record/profile/...", setsAProfile},
 	{"store/left/...", takesOver},
+	{"store/begun/...", goesOn},
 	{"store/discard/...", findsDamage},
 	{"store/export/...", exports},
 	{"daemon/downloading/discard/...", findsDamage},

@@ -121,6 +121,35 @@ func TestHostileWebServer(t *testing.T) {
 			w.Header().Set("ETag", `"2"`)
 			write(w, good)
 		}, gets: 2},
+		"changes-under-its-tag": {answer: func(w http.ResponseWriter, r *http.Request, n int) {
+			if n == 1 {
+				raw(t, w, head+"ETag: \"1\"\r\nContent-Length: "+fmt.Sprint(len(good))+"\r\n\r\nTHE WHOLE", false)
+				return
+			}
+			w.Header().Set("ETag", `"1"`)
+			http.ServeContent(w, r, "f", time.Time{}, strings.NewReader(good))
+		}, digest: sha256Text(good), gets: 3},
+		"goes-on": {answer: func(w http.ResponseWriter, r *http.Request, n int) {
+			if n == 1 {
+				raw(t, w, head+"ETag: \"1\"\r\nContent-Length: "+fmt.Sprint(len(good))+"\r\n\r\n"+good[:9], false)
+				return
+			}
+			if r.Header.Get("Range") != "bytes=9-" || r.Header.Get("If-Range") != `"1"` {
+				t.Errorf("goes-on: it is asked for %q of %q", r.Header.Get("Range"), r.Header.Get("If-Range"))
+			}
+			w.Header().Set("ETag", `"1"`)
+			http.ServeContent(w, r, "f", time.Time{}, strings.NewReader(good))
+		}, gets: 2},
+		"lies-about-the-range": {answer: func(w http.ResponseWriter, r *http.Request, n int) {
+			switch {
+			case n == 1:
+				raw(t, w, head+"ETag: \"1\"\r\nContent-Length: "+fmt.Sprint(len(good))+"\r\n\r\n"+good[:9], false)
+			case r.Header.Get("Range") != "":
+				raw(t, w, "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 0-8/"+fmt.Sprint(len(good))+"\r\nContent-Length: 9\r\n\r\n"+good[:9], false)
+			default:
+				write(w, good)
+			}
+		}, gets: 3},
 	}
 	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")

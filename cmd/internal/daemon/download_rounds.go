@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/transfer"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -171,37 +172,37 @@ func (d *download) chunk(ctx context.Context, todo []int) error {
 	if err := crash.Around("daemon/downloading/start", func() error { return d.do(ctx, "", starts) }); err != nil {
 		return err
 	}
-	had := make([]partial, 0, len(todo))
+	had := make([]transfer.Written, 0, len(todo))
 	for _, i := range todo {
 		if f := d.state[i]; !d.mine(f) && !payload.Fetched(f.State) {
 			continue // another process moved it
 		}
 		if len(had) > 0 && d.over() {
-			had = append(had, partial{i: i, err: errOver})
+			had = append(had, transfer.Written{File: i, Err: errOver})
 			continue
 		}
 		d.tried[i] = true
 		had = append(had, d.one(ctx, i))
 		if err := ctx.Err(); err != nil {
 			for _, h := range had {
-				h.abort()
+				h.Abort()
 			}
 			d.giveBack(ctx)
 			return err
 		}
 	}
-	commitAll(had)
+	transfer.CommitAll(had)
 	for _, h := range had {
-		f := d.state[h.i]
-		d.got[h.i], d.errs[h.i] = h.err == nil, h.err
+		f := d.state[h.File]
+		d.got[h.File], d.errs[h.File] = h.Err == nil, h.Err
 		var end domain.FileCommand
-		if h.err != nil {
-			end = d.failed(h.i, h.err) // the size and digest are not known
+		if h.Err != nil {
+			end = d.failed(h.File, h.Err) // the size and digest are not known
 		} else {
-			end = domain.FinishDownload{Fence: f.Fence, Size: h.m.Bytes(), SHA256: h.m.SHA256()}
+			end = domain.FinishDownload{Fence: f.Fence, Size: h.Is.Bytes(), SHA256: h.Is.SHA256()}
 		}
 		if d.mine(f) {
-			ends = append(ends, fileCommand{h.i, end})
+			ends = append(ends, fileCommand{h.File, end})
 		}
 	}
 	if err := crash.Around("daemon/downloading/end", func() error { return d.end(ctx, ends) }); err != nil {
@@ -233,86 +234,42 @@ func (d *download) mine(f domain.File) bool {
 	return f.State == domain.FileDownloading && f.Worker == d.task.Claim.Worker
 }
 
-// partial is a file that was written completely under a temporary name.
-type partial struct {
-	i    int
-	part *store.Partial // nil when there is none, or it was ended
-	m    payload.Measure
-	err  error
-}
-
-// commit renames it to its name.
-func (p *partial) commit() {
-	if p.part != nil {
-		p.err, p.part = p.part.Commit(), nil
-	}
-}
-
-func (p *partial) abort() {
-	if p.part != nil {
-		p.part.Abort()
-		p.part = nil
-	}
-}
-
-// commitAll renames many at once: for small files most of the time is spent waiting for
-// the disk, which they can do together.
-func commitAll(all []partial) {
-	var g errgroup.Group
-	for i := range all {
-		g.Go(func() error { all[i].commit(); return nil })
-	}
-	_ = g.Wait() // each keeps its own error
-}
-
 // one puts one file into the claim's directory: a copy that an earlier claim has left,
 // else from the depositor.
-func (d *download) one(ctx context.Context, i int) partial {
+func (d *download) one(ctx context.Context, i int) transfer.Written {
 	if d.found[i].from != nil {
-		if got := d.copy(i); got.err == nil {
+		if got := d.copy(i); got.Err == nil {
 			return got
 		}
 	}
-	return d.put(i, func(w io.Writer) error {
-		return d.Get(ctx, d.task.Profile, d.files[i], d.work.Reserved(w, d.cfg.SpaceReserve/2), payload.Limits{Bytes: int64(d.task.Profile.Limits.MaxFileBytes), Promised: d.state[i].Spec.Size})
-	})
+	limits := payload.Limits{Bytes: int64(d.task.Profile.Limits.MaxFileBytes), Promised: d.state[i].Spec.Size}
+	t := transfer.Transfer{Source: d.Source, Profile: d.task.Profile, Limits: limits, Log: d.task.Log, Same: func(m payload.Measure) error { return d.differs(i, m) },
+		To: func(file io.Writer) io.Writer { return d.work.Reserved(file, d.cfg.SpaceReserve/2) }}
+	return d.put(i, func(part *store.Partial) (payload.Measure, error) { return t.Get(ctx, d.files[i], part) })
 }
 
 // copy copies the file that was found.
-func (d *download) copy(i int) partial {
-	return d.put(i, func(w io.Writer) error {
+func (d *download) copy(i int) transfer.Written {
+	return d.put(i, func(part *store.Partial) (m payload.Measure, err error) {
 		r, err := d.found[i].from.Open(d.files[i].Name)
 		if err != nil {
-			return err
+			return m, err
 		}
 		defer func() { _ = r.Close() }()
-		_, err = io.Copy(w, r)
-		return err
+		if m, err = payload.Measured(io.TeeReader(r, part), d.files[i]); err == nil {
+			err = d.differs(i, m)
+		}
+		return m, err
 	})
 }
 
 // put writes one file under a temporary name, and removes it if it is not what the
 // deposit says.
-func (d *download) put(i int, write func(io.Writer) error) partial {
-	got := partial{i: i}
-	if got.part, got.err = d.claim.Create(d.files[i].Name); got.err != nil {
-		got.part = nil
-		return got
-	}
-	if got.m, got.err = payload.NewMeasure(d.files[i]); got.err == nil {
-		got.err = write(io.MultiWriter(got.part, got.m))
-	}
-	if got.err == nil {
-		got.err = got.m.Check()
-	}
-	if got.err == nil && !d.same(i, got.m) {
-		got.err = reason.Content(domain.CodeDigestMismatch, "its content is another one than before: the SHA-256 was %s and is %s", d.state[i].SHA256, got.m.SHA256())
-	}
-	if got.err != nil {
-		got.err = reason.At(d.files[i].Host(), got.err)
-		got.abort()
-	}
-	return got
+func (d *download) put(i int, write func(*store.Partial) (payload.Measure, error)) transfer.Written {
+	return transfer.Write(i, func() (*store.Partial, error) { return d.claim.Create(d.files[i].Name) }, func(part *store.Partial) (m payload.Measure, err error) {
+		m, err = write(part)
+		return m, reason.At(d.files[i].Host(), err)
+	})
 }
 
 // failed returns the end of an attempt that failed. If another attempt cannot help, the

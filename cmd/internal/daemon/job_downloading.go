@@ -330,6 +330,14 @@ func (d *download) same(i int, m payload.Measure) bool {
 	return f.SHA256 == "" || !payload.Fetched(f.State) || f.SHA256 == m.SHA256()
 }
 
+// differs returns an error unless it is.
+func (d *download) differs(i int, m payload.Measure) error {
+	if d.same(i, m) {
+		return nil
+	}
+	return reason.Content(domain.CodeDigestMismatch, "its content is another one than before: the SHA-256 was %s and is %s", d.state[i].SHA256, m.SHA256())
+}
+
 // allFetched reports whether all files are fetched.
 func (d *download) allFetched() bool {
 	for i, f := range d.state {
@@ -353,12 +361,12 @@ func (d *download) adopt(ctx context.Context) error {
 				return err
 			}
 			got := d.copy(i)
-			got.commit()
+			got.Commit()
 			var damaged *reason.Problem
-			if d.got[i] = got.err == nil; errors.As(got.err, &damaged) {
+			if d.got[i] = got.Err == nil; errors.As(got.Err, &damaged) {
 				return nil // it changed since: it is fetched again
 			}
-			return got.err
+			return got.Err
 		})
 	}
 	return g.Wait()

@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -12,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/internal/crash"
 )
 
 // Claim is the part of the working directory into which one claim of a job
@@ -65,59 +63,6 @@ func (w *Work) claim(batch domain.BatchID, job domain.JobID, id, into string) (*
 		return nil, wrap("claim", c.dir, err)
 	}
 	return c, nil
-}
-
-// Partial is a file being downloaded, under a temporary name.
-type Partial struct {
-	file       *os.File
-	root       root
-	tmp, final string // paths below the root
-	name       string // for errors
-}
-
-// Create starts the file name. The caller ends with Commit or Abort.
-func (c *Claim) Create(name string) (*Partial, error) {
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	tmp := fmt.Sprintf("%s/part/%d", c.dir, c.part.Add(1))
-	f, err := c.work.root.create("part/create", tmp)
-	if err != nil {
-		return nil, wrap("create", name, err)
-	}
-	return &Partial{file: f, root: c.work.root, tmp: tmp, final: c.dir + "/files/" + name, name: name}, nil
-}
-
-// Write implements io.Writer; a full disk is CodeDiskFull.
-func (p *Partial) Write(b []byte) (int, error) {
-	if err := crash.DiskFull(crash.WorkDisk); err != nil { // what still fits is there
-		n, _ := p.file.Write(b[:len(b)/2])
-		return n, wrap("write", p.name, err)
-	}
-	n, err := p.file.Write(b)
-	return n, wrap("write", p.name, err)
-}
-
-// Commit puts the file on disk and gives it its name, in place of an earlier try
-// of the same claim.
-func (p *Partial) Commit() error {
-	err := syncFile("part/sync", p.file)
-	if err == nil {
-		err = p.root.mkdirAll("part/directory", path.Dir(p.final))
-	}
-	if err == nil {
-		err = p.root.rename("part/rename", p.tmp, p.final)
-	}
-	if err != nil {
-		_ = p.root.Remove(p.tmp)
-	}
-	return wrap("commit", p.name, err)
-}
-
-// Abort removes the file.
-func (p *Partial) Abort() {
-	_ = p.file.Close()
-	_ = p.root.Remove(p.tmp)
 }
 
 // Commit makes the files of this claim those of the job, durably, and ends the

@@ -16,6 +16,7 @@ import (
 //
 //	files/HH/HASH/SHA256      complete; HH are the first digits of HASH
 //	files/part/HASH.FENCE     what an attempt downloads
+//	files/begun/HASH          what stays when its transfer is cut off, with a note
 //	files/quarantine/HASH.VERSION
 //
 // A complete file has the digest of its content as its name, so that no attempt that was given
@@ -67,7 +68,7 @@ func (l Local) Create(hash domain.FileHash, fence int64) (*Partial, error) {
 	if err != nil {
 		return nil, wrap("create", string(hash), err)
 	}
-	return &Partial{file: f, root: l.root, tmp: tmp, name: string(hash)}, nil
+	return &Partial{file: f, root: l.root, tmp: tmp, name: string(hash), begun: localDir + begunDir + "/" + string(hash)}, nil
 }
 
 // removeParts removes what attempts at a file left half done.

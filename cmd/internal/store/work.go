@@ -21,6 +21,7 @@ const MarkerName = ".accession-installation"
 // Work is the working directory of an installation, shared by all its workers:
 //
 //	BID/JID/claim-ID/…   what a claim is downloading
+//	BID/JID/begun/…      what there is of files whose transfer was cut off, with notes
 //	BID/JID/files/…      what was downloaded for the job, complete
 //	BID/JID/members/…    the files of its container, complete
 //	files/…              the files without a job, see [Local]

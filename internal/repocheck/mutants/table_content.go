@@ -185,4 +185,56 @@ var content = []Mutant{{
 	Name: "the digest of what leaves the store", Why: "a damaged file is exported as good",
 	At: "cmd/internal/store (*Checked).Read", Do: []Op{Always("check")},
 	Package: "cmd/internal/store", Test: "TestChecked",
+}, {
+	Name: "the range that is asked for", Why: "a transfer that was cut off begins from the start each time, and a large file never arrives",
+	At: "cmd/internal/fetch (GetOptions).conditions", Do: []Op{Never("asks")},
+	Package: transfer, Test: "TestOnlyWhatIsMissing",
+}, {
+	Name: "the content whose rest is asked for", Why: "a file is the beginning of one content and the rest of another",
+	At: "cmd/internal/fetch (*Beginning).ask", Do: []Op{Drop("If-Range")},
+	Package: fetch, Test: "TestRestOfAFile",
+}, {
+	Name: "where a range begins", Why: "a server that sends another range than was asked for makes a file of parts that do not fit",
+	At: "cmd/internal/fetch (*Beginning).continues", Do: []Op{Never("from")},
+	Package: fetch, Test: "TestRestOfAFile",
+}, {
+	Name: "the range that is sent as the whole", Why: "the rest of a file is stored as all of it, if its server says 200",
+	At: "cmd/internal/fetch (*Beginning).meant", Do: []Op{Return("false", "Content-Range")},
+	Package: fetch, Test: "TestRestOfAFile",
+}, {
+	Name: "the tag of a range", Why: "a range of which the server does not say what it is of is taken for the rest",
+	At: "cmd/internal/fetch (*Beginning).continues", Do: []Op{Never("HasPrefix")},
+	Package: fetch, Test: "TestRestOfAFile",
+}, {
+	Name: "the length of a range", Why: "a file whose rest ends early counts as complete",
+	At: "cmd/internal/fetch (*rest).Read", Do: []Op{Never("EOF", "left")},
+	Package: fetch, Test: "TestRestOfAFile",
+}, {
+	Name: "the age of a date that is asked by", Why: "a content that was changed twice in a second is mixed with the one before",
+	At: "cmd/internal/fetch validatorOf", Do: []Op{Never("clockSlack")},
+	Package: fetch, Test: "TestStrongValidators",
+}, {
+	Name: "the digest of what there is of a file", Why: "after a power cut a file goes on from bytes that never reached the disk",
+	At: transfer + " (Transfer).beginning", Do: []Op{Always("SHA256")},
+	Package: transfer, Test: "TestDamagedBeginning",
+}, {
+	Name: "the URL of what there is of a file", Why: "a file goes on from the beginning of another one",
+	At: transfer + " (Transfer).beginning", Do: []Op{Always("Source")},
+	Package: transfer, Test: "TestAnotherURL",
+}, {
+	Name: "the file that is fetched anew", Why: "a content that changed under its tag fails the job, although all of it could be had",
+	At: transfer + " (Transfer).Get", Do: []Op{Call("other", "false")},
+	Package: transfer, Test: "TestAnotherContent",
+}, {
+	Name: "the beginning that cannot help", Why: "bytes that are known to be wrong stay, and fill the disk",
+	At: transfer + " (Transfer).Get", Do: []Op{Never("again", "IsRemote")},
+	Package: transfer, Test: "TestNotesOfWrongContent",
+}, {
+	Name: "the notes within a transfer", Why: "the death of a process has all of a large file fetched again",
+	At: transfer + " (*notes).Write", Do: []Op{Never("next")},
+	Package: transfer, Test: "TestWorkerThatDies",
+}, {
+	Name: "the end of what there is of a file", Why: "a complete file keeps its beginning, as one that was cut off",
+	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Value("_", "error(nil)", "Forget")},
+	Package: "cmd/internal/store", Test: "TestBeginnings",
 }}

@@ -5,6 +5,7 @@ const (
 	record    = "cmd/internal/record"
 	daemon    = "cmd/internal/daemon"
 	originals = daemon + "/originals"
+	transfer  = daemon + "/transfer"
 )
 
 // world: the steps of jobs, records, and what leaves the house.

@@ -21,6 +21,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/space"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/transfer"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -399,6 +400,7 @@ func (e *againError) Retry() (bool, time.Duration) { return true, 0 }
 
 // fetch puts the file on disk.
 func (a *attempt) fetch(ctx context.Context) (m payload.Measure, err error) {
+	service := ctx
 	if a.limits.Timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, a.limits.Timeout)
@@ -409,14 +411,11 @@ func (a *attempt) fetch(ctx context.Context) (m payload.Measure, err error) {
 	if err != nil {
 		return m, err
 	}
-	if m, err = payload.NewMeasure(f); err == nil {
-		err = a.Source.Get(ctx, a.of, f, io.MultiWriter(part, m), payload.Limits{Bytes: int64(a.of.Limits.MaxFileBytes), Promised: a.listed})
-	}
-	if err == nil {
-		err = m.Check()
-	}
-	if err == nil {
-		err = a.fits(m.Bytes())
+	t := transfer.Transfer{Source: a.Source, Profile: a.of, Limits: payload.Limits{Bytes: int64(a.of.Limits.MaxFileBytes), Promised: a.listed}, Log: a.Log,
+		To: func(file io.Writer) io.Writer { return file }, Same: func(m payload.Measure) error { return a.fits(m.Bytes()) }}
+	m, err = t.Get(ctx, f, part)
+	if again, _ := fetch.MayRetry(err); err != nil && service.Err() == nil && (!again || a.limits.Exhausted(a.file.DownloadAttempts)) {
+		_ = part.Forget() // no other attempt goes on from there
 	}
 	if err != nil {
 		part.Abort()

@@ -39,34 +39,45 @@ func (s *Source) Get(ctx context.Context, p profile.Profile, f File, w io.Writer
 			return s.getUpload(ctx, key, w, limits.Bytes)
 		})
 	}
-	c, err := s.ClientOf(p)
+	body, _, err := s.Open(ctx, p, f, limits, nil)
 	if err != nil {
 		return err
+	}
+	defer func() { _ = body.Close() }()
+	_, err = io.Copy(w, body)
+	return limits.Broken(f, err)
+}
+
+// Open requests a file that is no upload, or what is missing of it, nil = all. The caller closes the
+// body, whose errors it passes to [Limits.Broken].
+func (s *Source) Open(ctx context.Context, p profile.Profile, f File, limits Limits, of *fetch.Beginning) (io.ReadCloser, fetch.Info, error) {
+	c, err := s.ClientOf(p)
+	if err != nil {
+		return nil, fetch.Info{}, err
 	}
 	most := limits.Bytes
 	if limits.Promised > 0 {
 		most = min(most, limits.Promised+promiseSlack)
 	}
-	body, info, err := c.Get(ctx, f.URL, fetch.GetOptions{MaxBytes: most, Timeout: limits.Timeout})
+	body, info, err := c.Get(ctx, f.URL, fetch.GetOptions{MaxBytes: most, Timeout: limits.Timeout, Beginning: of})
 	if err != nil {
-		return limits.broken(f, err)
+		return nil, info, limits.Broken(f, err)
 	}
-	defer func() { _ = body.Close() }()
 	if f.Size >= 0 && info.Size >= 0 && f.Size != info.Size {
-		return reason.Content(reason.CodeSizeMismatch, "%s: the server announces %d bytes, the deposit says %d; correct the one that is wrong",
+		_ = body.Close()
+		return nil, info, reason.Content(reason.CodeSizeMismatch, "%s: the server announces %d bytes, the deposit says %d; correct the one that is wrong",
 			fetch.Redact(f.URL), info.Size, f.Size)
 	}
-	_, err = io.Copy(w, body)
-	return limits.broken(f, err)
+	return body, info, nil
 }
 
 // promiseSlack is how many bytes a file may have grown since its size was stated: enough
 // for a text that is still being written, and little against the reserve of working space.
 const promiseSlack = 1 << 20
 
-// broken returns the error of a file that is larger than promised for what it is: the
+// Broken returns the error of a file that is larger than promised for what it is: the
 // depositor must act, and another attempt cannot help.
-func (l Limits) broken(f File, err error) error {
+func (l Limits) Broken(f File, err error) error {
 	var e *fetch.Error
 	if l.Promised <= 0 || l.Promised+promiseSlack >= l.Bytes || !errors.As(err, &e) || e.Code != fetch.CodeTooLarge {
 		return err
