@@ -112,6 +112,11 @@ func TestEveryCodeHasItsRow(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
+	for code, want := range map[domain.Code]string{StatusWrong: "yes", NotInLog: "no", StoredUnexplained: "no", StoredCorrupt: "from a replica", ManifestMissing: "from a replica"} {
+		if got := findingCodes[code].Repaired(); got != want {
+			t.Errorf("%s is repaired: %s, want %s", code, got, want)
+		}
+	}
 	person, repairable := finding(NotInLog, "", "", "", ""), finding(StatusWrong, "", "", "", "")
 	for want, found := range map[Severity][]Finding{"": nil, Repairable: {repairable, repairable}, Person: {repairable, person, repairable}} {
 		if got := (Report{Findings: found}).Worst(); got != want {
