@@ -238,6 +238,10 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation/internal/sight (Of).In", Do: []Op{Return("true")},
 	Package: e2e, Test: "TestUnknownInAFilter",
 }, {
+	Name: "an unknown name in a filter", Why: "a name that is misspelt looks as if there were nothing of it",
+	At: "cmd/internal/operation orUnknown", Do: []Op{Never("Items")},
+	Package: e2e, Test: "TestUnknownInAFilter",
+}, {
 	Name: "the key of a query", Why: "a query whose answer was lost is made twice",
 	At: "cmd/internal/app/queries (*once).made", Do: []Op{Always("requested")},
 	Package: e2e, Test: "TestQueryUnderAKey",
