@@ -6,8 +6,10 @@ package eligible
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,6 +24,8 @@ const (
 	CodeSizeExcluded     domain.Code = "size_excluded"
 	CodeOutdated         domain.Code = "too_old"
 	CodeDuplicateContent domain.Code = "duplicate_content"
+	CodeMetadataExcluded domain.Code = "metadata_excluded"
+	CodeMetadataMissing  domain.Code = "metadata_missing"
 	CodeCompanionMissing domain.Code = "companion_missing"
 	CodeFilesMissing     domain.Code = "files_missing"
 	CodeStackMissing     domain.Code = "stack_missing"
@@ -71,6 +75,8 @@ type Facts struct {
 type Answer struct {
 	Ready bool   `json:"ready"` // it may be processed
 	Why   string `json:"why"`   // it may not yet, in words
+	// Metadata are values of its metadata by their names, as texts.
+	Metadata map[string]string `json:"metadata"`
 }
 
 // Wait is one thing that a file waits for.
@@ -120,7 +126,48 @@ func excluded(r setting.Rules, f Facts) *domain.Reason {
 	case f.Same != nil && !r.KeepDuplicates:
 		return because(CodeDuplicateContent, "it has the content of %s, which was known before", f.Same.Path)
 	}
+	for _, rule := range r.Metadata {
+		if is, said := f.value(rule.Name); said && !takes(rule, is) {
+			return because(CodeMetadataExcluded, "its %s is %s, and its dataset takes %s", rule.Name, is, taken(rule))
+		}
+	}
 	return nil
+}
+
+// value returns what a predicate has said of a value of metadata; false = nothing.
+func (f Facts) value(name string) (is string, said bool) {
+	if f.Answer == nil {
+		return "", false
+	}
+	is, said = f.Answer.Metadata[name]
+	return is, said
+}
+
+// takes reports whether a rule takes a value. One that is no number is within no bound.
+func takes(rule setting.MetadataRule, is string) bool {
+	if len(rule.Values) > 0 && !slices.Contains(rule.Values, is) {
+		return false
+	}
+	if rule.Min == nil && rule.Max == nil {
+		return true
+	}
+	n, err := strconv.ParseFloat(is, 64)
+	return err == nil && !math.IsNaN(n) && (rule.Min == nil || n >= *rule.Min) && (rule.Max == nil || n <= *rule.Max)
+}
+
+// taken says which values a rule takes.
+func taken(rule setting.MetadataRule) string {
+	var all []string
+	if len(rule.Values) > 0 {
+		all = append(all, strings.Join(rule.Values, ", "))
+	}
+	if rule.Min != nil {
+		all = append(all, fmt.Sprintf("%v or more", *rule.Min))
+	}
+	if rule.Max != nil {
+		all = append(all, fmt.Sprintf("%v or less", *rule.Max))
+	}
+	return strings.Join(all, " and ")
 }
 
 // waits returns what a file waits for.
@@ -165,6 +212,11 @@ func waits(r setting.Rules, f Facts) (all []Wait) {
 		add(CodePredicate, "a yes of the predicate of its dataset")
 	default:
 		add(CodePredicate, "a yes of the predicate of its dataset, which says: %s", f.Answer.Why)
+	}
+	for _, rule := range r.Metadata {
+		if _, said := f.value(rule.Name); !said && f.Answer != nil {
+			add(CodeMetadataMissing, "its %s, which the predicate of its dataset does not say", rule.Name)
+		}
 	}
 	return all
 }

@@ -40,6 +40,11 @@ func TestDecide(t *testing.T) {
 	downloaded, waiting, given := file("a.xml", domain.FileDownloaded), file("a.xml", domain.FileDownloading), file("a.xml", domain.FileIgnore)
 	nightly := setting.Rules{Slots: &setting.SlotRule{Layout: "20060102", LengthSeconds: 1}}
 	asks := setting.Rules{Predicate: &setting.Predicate{URL: "https://files.test/ready"}}
+	least, most := 0.5, 2.0
+	seeing := setting.Rules{Predicate: asks.Predicate, Metadata: []setting.MetadataRule{{Name: "seeing", Min: &least, Max: &most}, {Name: "filter", Values: []string{"V", "R"}}}}
+	said := func(seeing, filter string) *eligible.Answer {
+		return &eligible.Answer{Ready: true, Metadata: map[string]string{"seeing": seeing, "filter": filter}}
+	}
 	companion := setting.Rules{Companions: []setting.Companion{{Of: "*.fits", Needs: "{stem}.xml"}}}
 	for name, c := range map[string]struct {
 		rules setting.Rules
@@ -80,6 +85,16 @@ func TestDecide(t *testing.T) {
 		"a yes of a predicate":    {rules: asks, facts: eligible.Facts{Answer: &eligible.Answer{Ready: true}}, want: "ready"},
 		"a no of a predicate":     {rules: asks, facts: eligible.Facts{Answer: &eligible.Answer{Why: "clouds"}}, want: "waits predicate_false"},
 		"a silent predicate":      {rules: asks, want: "waits predicate_false"},
+		"metadata within":         {rules: seeing, facts: eligible.Facts{Answer: said("1.5", "R")}, want: "ready"},
+		"metadata at its bound":   {rules: seeing, facts: eligible.Facts{Answer: said("2e0", "R")}, want: "ready"},
+		"metadata above":          {rules: seeing, facts: eligible.Facts{Answer: said("2.01", "R")}, want: "skip metadata_excluded"},
+		"metadata below":          {rules: seeing, facts: eligible.Facts{Answer: said("0.4", "R")}, want: "skip metadata_excluded"},
+		"metadata, no number":     {rules: seeing, facts: eligible.Facts{Answer: said("good", "R")}, want: "skip metadata_excluded"},
+		"metadata, NaN":           {rules: seeing, facts: eligible.Facts{Answer: said("NaN", "R")}, want: "skip metadata_excluded"},
+		"metadata of another":     {rules: seeing, facts: eligible.Facts{Answer: said("1", "U")}, want: "skip metadata_excluded"},
+		"metadata and a no":       {rules: seeing, facts: eligible.Facts{Answer: &eligible.Answer{Metadata: map[string]string{"seeing": "3"}}}, want: "skip metadata_excluded"},
+		"metadata not said":       {rules: seeing, facts: eligible.Facts{Answer: &eligible.Answer{Ready: true, Metadata: map[string]string{"seeing": "1"}}}, want: "waits metadata_missing"},
+		"metadata not asked":      {rules: seeing, want: "waits predicate_false"},
 		"closed and excluded":     {rules: setting.Rules{MaxSize: 1}, facts: eligible.Facts{Slot: domain.SlotDone}, want: "skip size_excluded"},
 	} {
 		c.facts.Now, c.facts.File = now, file("n/a.fits", domain.FileDownloaded)

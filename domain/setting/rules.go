@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/domain/entry"
+	"github.com/accession-ingest/accession/domain/text"
 )
 
 // Rules say which files of a dataset are processed, and what each of them waits for. Names
@@ -34,6 +37,9 @@ type Rules struct {
 	// Predicate is a service that is asked whether a file may be processed, after all else that
 	// it waits for is there; nil = none is.
 	Predicate *Predicate `json:"predicate,omitempty"`
+	// Metadata are the values that the metadata of a file must have, which the predicate says
+	// with its answer. Files with others are skipped.
+	Metadata []MetadataRule `json:"metadata,omitempty"`
 	// Process lets workers of the compute queue process files that are ready, nil = no worker
 	// does.
 	Process *Process `json:"process,omitempty"`
@@ -74,6 +80,48 @@ func (p *Predicate) check() string {
 }
 
 const maxPredicate = 2048 // bytes of its URL
+
+// MetadataRule says which values of the metadata of a file are taken. All that is set counts.
+type MetadataRule struct {
+	// Name is what the predicate calls the value.
+	Name string `json:"name"`
+	// Min and Max bound a number, nil = no bound.
+	Min *float64 `json:"min,omitempty"`
+	Max *float64 `json:"max,omitempty"`
+	// Values are those that are taken, as they are written, none = any.
+	Values []string `json:"values,omitempty"`
+}
+
+const (
+	maxValue  = 64   // bytes of the name of a value
+	minNumber = 1e-6 // which JSON writes without an exponent, as PostgreSQL does
+	maxNumber = 1e15
+	maxOption = 200 // bytes of a text
+)
+
+// check names what is wrong with a rule of metadata, "" = nothing.
+func (m MetadataRule) check() string {
+	switch {
+	case m.Name == "" || len(m.Name) > maxValue || text.Line(m.Name) != m.Name:
+		return fmt.Sprintf("a value of metadata has a name of 1 to %d bytes, on one line", maxValue)
+	case m.Min == nil && m.Max == nil && len(m.Values) == 0:
+		return fmt.Sprintf("say which values of %s are taken: min, max or values", m.Name)
+	case !plain(m.Min) || !plain(m.Max) || m.Min != nil && m.Max != nil && *m.Min > *m.Max:
+		return fmt.Sprintf("min and max of %s are 0 or have an amount of %g to %g, and min is not above max", m.Name, minNumber, maxNumber)
+	case len(m.Values) > maxRules || slices.ContainsFunc(m.Values, func(s string) bool { return len(s) > maxOption || text.Line(s) != s }):
+		return fmt.Sprintf("%s may be one of %d texts of at most %d bytes, on one line", m.Name, maxRules, maxOption)
+	}
+	return ""
+}
+
+// plain reports whether a bound is written in one way only.
+func plain(bound *float64) bool {
+	if bound == nil {
+		return true
+	}
+	amount := math.Abs(*bound)
+	return amount == 0 && !math.Signbit(*bound) || amount >= minNumber && amount <= maxNumber
+}
 
 // Process says how files that are ready wait in the compute queue.
 type Process struct {
@@ -128,6 +176,14 @@ func (r *Rules) Check() error {
 	}
 	if fault := r.Predicate.check(); fault != "" {
 		add("%s", fault)
+	}
+	for _, m := range r.Metadata {
+		if wrong := m.check(); wrong != "" {
+			add("%s", wrong)
+		}
+	}
+	if len(r.Metadata) > maxRules || len(r.Metadata) > 0 && r.Predicate == nil {
+		add("there may be %d values of metadata, and a predicate that says them", maxRules)
 	}
 	if p := r.Process; p != nil && p.Priority != nil && entry.Priority(*p.Priority) != min(max(entry.Priority(*p.Priority), 0), entry.MaxPriority) {
 		add("the priority of files is 0 to %d, the higher runs first", entry.MaxPriority)

@@ -6,12 +6,13 @@ import (
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/asked"
+	rule "github.com/accession-ingest/accession/domain/setting"
 )
 
 // generations returns the samples as the program wrote them at different times. Each
 // generation adds optional fields, and its golden events stay as they are.
 func generations() [][]domain.Recorded {
-	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated(), gathered(), polled(), sought()}
+	return [][]domain.Recorded{samples(), fuller(), ordered(), timed(), listed(), suspended(), limited(), processed(), waiting(), mailed(), profiled(), dated(), gathered(), polled(), sought(), ruled()}
 }
 
 // sought returns the samples of the fifteenth generation, in which queries find what their
@@ -21,6 +22,24 @@ func sought() []domain.Recorded {
 	for i := range all {
 		if d, ok := all[i].Data.(*domain.QueryReceived); ok {
 			d.Request.Within = &asked.Within{Collections: []string{"maps"}, Own: true}
+		}
+	}
+	return all
+}
+
+// ruled returns the samples of the sixteenth generation, in which datasets take files by their
+// metadata.
+func ruled() []domain.Recorded {
+	all := sought()
+	least, most := 0.5, 30.0
+	rules := &rule.Rules{Predicate: &rule.Predicate{URL: "https://data.example.org/may", TimeoutSeconds: 5},
+		Metadata: []rule.MetadataRule{{Name: "clouds", Min: &least, Max: &most}, {Name: "filter", Values: []string{"R", "V"}}}}
+	for i := range all {
+		if d, ok := all[i].Data.(*domain.SettingChanged); ok {
+			all[i].Aggregate = domain.SettingAggregate(domain.SettingDataset, "nights")
+			*d = domain.SettingChanged{Kind: domain.SettingDataset, Name: "nights", From: "set", To: "set", Why: "clear nights alone",
+				Previous: &domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps"}},
+				Value:    &domain.SettingValue{Dataset: &domain.Dataset{Collection: "maps", Profile: "maps", Rules: rules}}}
 		}
 	}
 	return all

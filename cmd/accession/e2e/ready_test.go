@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -90,4 +91,51 @@ func TestFileWaitsForAPredicate(t *testing.T) {
 		in.must(os.WriteFile(rules, fmt.Appendf(nil, `{"predicate":{"url":%q}}`, url), 0o600))
 		in.says(2, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "x"}, "the address of a predicate is a URL of http or https without user, query and fragment")
 	}
+}
+
+// TestFilesByTheirMetadata: a file whose metadata the rules of its dataset do not take is SKIPPED,
+// and its reason is in SQL; one whose metadata they take is READY. An operator takes the skipped one
+// back: the rules decide about it anew, by what they are then.
+func TestFilesByTheirMetadata(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "1_clear.dat 20-Nov-2026 09:05 29", "2_clouds.dat 20-Nov-2026 09:05 30")
+	in := newInstallation(t, "ready_interval=100ms")
+	p := newPolled(t, in, dir)
+	service := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked, err := io.ReadAll(r.Body)
+		clouds := 12.5
+		if err != nil || strings.Contains(string(asked), "2_clouds.dat") {
+			clouds = 93
+		}
+		_, _ = fmt.Fprintf(w, `{"ready":true,"metadata":{"clouds":%v,"filter":"R"}}`, clouds)
+	}))
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	rule := func(status int, metadata string, says ...string) {
+		in.must(os.WriteFile(rules, fmt.Appendf(nil, `{"predicate":{"url":%q},"metadata":%s}`, service+"/may", metadata), 0o600))
+		in.says(status, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "clear nights alone"}, says...)
+	}
+	rule(2, `[{"name":"clouds"}]`, "say which values of clouds are taken")
+	rule(0, `[{"name":"clouds","max":30},{"name":"filter","values":["R","V"]}]`)
+	p.serveInProcess(run.RoleDownload, run.RoleReady)
+	p.polled()
+	p.reaches("1_clear.dat", domain.FileReady)
+	p.reaches("2_clouds.dat", domain.FileSkipped)
+	p.went("2_clouds.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "SKIPPED:metadata_excluded")
+	in.shown()
+	const why = "its clouds is 93, and its dataset takes 30 or less"
+	if n := in.count("select count(*) from accession.file where status = 'SKIPPED' and reason_class = 'content' and reason_code = 'metadata_excluded' and reason_message = $1", why); n != 1 {
+		t.Errorf("%d files are skipped because %s", n, why)
+	}
+	in.says(0, []string{"file", "show", string(dir.hash("2_clouds.dat"))}, "SKIPPED", why)
+
+	in.says(0, []string{"file", "requeue", string(dir.hash("2_clouds.dat")), "--reason", "look again"})
+	waitFor(t, "the rules to skip it again", func() bool {
+		return in.count("select count(*) from accession.file_transition where raw_file_hash = $1 and to_status = 'SKIPPED'", dir.hash("2_clouds.dat")) == 2
+	})
+	rule(0, `[{"name":"clouds","max":95}]`)
+	in.says(0, []string{"file", "requeue", string(dir.hash("2_clouds.dat")), "--reason", "it counts"})
+	p.reaches("2_clouds.dat", domain.FileReady)
+	p.went("2_clouds.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "SKIPPED:metadata_excluded", "DOWNLOADED:requested", "SKIPPED:metadata_excluded", "DOWNLOADED:requested", "READY")
+	in.shown()
+	in.says(0, words("verify"))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -38,7 +39,7 @@ type said struct {
 	until   time.Time
 }
 
-// noFor is how long a no is kept, by the log's time.
+// noFor is how long an answer is kept after which a file waits, by the log's time.
 const noFor = 15 * time.Second
 
 // Question describes a file to a predicate.
@@ -114,7 +115,7 @@ func (p *pass) askAll(ctx context.Context, all []candidate) {
 		g.SetLimit(asksAtOnce)
 		for _, c := range some {
 			g.Go(func() error {
-				c.facts.Answer = p.ask(ctx, *c.rules.Predicate, c.WaitingFile)
+				p.ask(ctx, c)
 				return nil
 			})
 		}
@@ -122,11 +123,13 @@ func (p *pass) askAll(ctx context.Context, all []candidate) {
 	}
 }
 
-// ask returns the answer of a predicate about a file, nil = it gives none now. One that gives
-// none is not asked again in this pass, and one that said no about a file for a while.
-func (p *pass) ask(ctx context.Context, rule setting.Predicate, f query.WaitingFile) *eligible.Answer {
+// ask puts the answer of a predicate beside what is known of a file. A predicate that does not
+// answer is not asked again in this pass, and one after whose answer a file waits is not asked
+// about it for a while.
+func (p *pass) ask(ctx context.Context, c *candidate) {
+	rule, f := *c.rules.Predicate, c.WaitingFile
 	if ctx.Err() != nil || p.heard.isSilent(rule.URL) {
-		return nil
+		return
 	}
 	a, err := p.Asker.answer(ctx, rule, f)
 	if err != nil {
@@ -134,15 +137,15 @@ func (p *pass) ask(ctx context.Context, rule setting.Predicate, f query.WaitingF
 		if ctx.Err() == nil && p.Asker.changed(rule.URL, true) {
 			p.Log.Warn("the predicate of a dataset does not answer; each pass asks it again", "dataset", f.Dataset, "file", f.Hash, "error", err)
 		}
-		return nil
+		return
 	}
 	if !p.heard.isSilent(rule.URL) && p.Asker.changed(rule.URL, false) {
 		p.Log.Info("the predicate of a dataset answers again", "dataset", f.Dataset, "file", f.Hash)
 	}
-	if !a.Ready {
+	c.facts.Answer = &a
+	if len(eligible.Decide(c.rules, c.facts).Waits) > 0 {
 		p.Asker.keep(f, rule.URL, a, p.now.Time)
 	}
-	return &a
 }
 
 // changed keeps whether a predicate is silent, and reports whether it was not so before.
@@ -214,8 +217,9 @@ func (a *Asker) answer(ctx context.Context, rule setting.Predicate, f query.Wait
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
 	var is struct {
-		Ready *bool  `json:"ready"`
-		Why   string `json:"why"`
+		Ready    *bool            `json:"ready"`
+		Why      string           `json:"why"`
+		Metadata map[string]value `json:"metadata"`
 	}
 	switch {
 	case err != nil:
@@ -225,11 +229,35 @@ func (a *Asker) answer(ctx context.Context, rule setting.Predicate, f query.Wait
 	case len(data) > maxReply || json.Unmarshal(data, &is) != nil || is.Ready == nil:
 		return said, fmt.Errorf(`%s does not answer with {"ready": true} or {"ready": false, "why": "…"} in at most %d bytes`, fetch.Redact(rule.URL), maxReply)
 	}
-	why := []rune(text.Line(is.Why))
-	return eligible.Answer{Ready: *is.Ready, Why: string(why[:min(len(why), maxWhy)])}, nil
+	said = eligible.Answer{Ready: *is.Ready, Why: short(is.Why), Metadata: map[string]string{}}
+	for name, v := range is.Metadata {
+		said.Metadata[name] = short(string(v))
+	}
+	return said, nil
+}
+
+// value is a value of metadata in an answer: a text, a number as it is written, true or false.
+type value string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *value) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case '"':
+		return json.Unmarshal(data, (*string)(v))
+	case '{', '[', 'n':
+		return errors.New("a value of metadata is a text, a number, true or false")
+	}
+	*v = value(data)
+	return nil
+}
+
+// short returns a text on one line that fits into a reason.
+func short(s string) string {
+	r := []rune(text.Line(s))
+	return string(r[:min(len(r), maxWhy)])
 }
 
 const (
 	maxReply = 4096 // bytes of an answer
-	maxWhy   = 200  // characters of its reason
+	maxWhy   = 200  // characters of its reason, and of a value
 )

@@ -123,6 +123,40 @@ func TestPredicate(t *testing.T) {
 	}
 }
 
+// TestMetadataOfFile: a file whose metadata its dataset does not take is skipped, and says why; one
+// whose metadata are not said waits, and the predicate is not asked about it for a while; taken back by
+// an operator, it is asked about anew.
+func TestMetadataOfFile(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	service := &predicate{}
+	server := f.serves(service)
+	most := 30.0
+	f.rules = setting.Rules{Predicate: &setting.Predicate{URL: server.URL + "/may", TimeoutSeconds: 5}, Metadata: []setting.MetadataRule{{Name: "clouds", Max: &most}}}
+	hash := f.arrive("a.txt", "text")
+	service.says(http.StatusOK, `{"ready": true, "metadata": {"filter": "R"}}`)
+	for range 2 {
+		f.pass(hash, "DOWNLOADED")
+	}
+	if asked := service.questions(); len(asked) != 1 {
+		t.Errorf("asked %d times", len(asked))
+	}
+	for _, odd := range []string{"null", "[30]", "{}"} {
+		f.clock.Advance(15 * time.Second)
+		service.says(http.StatusOK, `{"ready": true, "metadata": {"clouds": 3, "moon": `+odd+`}}`)
+		f.pass(hash, "DOWNLOADED")
+	}
+	service.says(http.StatusOK, `{"ready": true, "metadata": {"clouds": 30.5}}`)
+	f.pass(hash, "SKIPPED metadata_excluded")
+	is, err := f.files.Load(t.Context(), hash)
+	if err != nil || is.Reason.Class != domain.ClassContent || is.Reason.Message != "its clouds is 30.5, and its dataset takes 30 or less" {
+		t.Errorf("%+v, %v", is.Reason, err)
+	}
+	f.do(hash, domain.ReopenFile{Reason: domain.Reason{Class: domain.ClassWait, Code: "requested", Message: "the clouds were counted anew"}}) // O3
+	service.says(http.StatusOK, `{"ready": true, "metadata": {"clouds": "30", "dark": true}}`)
+	f.pass(hash, "READY")
+}
+
 // TestPredicateIsAskedAtOnce: after the first question of a pass four are put at once, and no more;
 // what becomes of the files stands in the log in their order, whichever answer comes first.
 func TestPredicateIsAskedAtOnce(t *testing.T) {
