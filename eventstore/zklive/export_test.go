@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/compute"
+	"github.com/accession-ingest/accession/domain/entry"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/eventstore/zklive/internal/layout"
@@ -157,6 +159,31 @@ func (s *Store) FillWaiting(ctx context.Context, waiting, users int, user func(i
 		})
 	}
 	return g.Wait()
+}
+
+// FillEntries makes entries of the compute queue wait, of so many datasets in turn, directly with the
+// nodes that the layout says they have.
+func (s *Store) FillEntries(ctx context.Context, waiting, datasets int) error {
+	at := domain.At(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	if err := s.RaiseIDs(ctx, eventstore.Numbers{Entry: int64(waiting) + 1}); err != nil {
+		return err
+	}
+	ids := make([]int64, waiting)
+	for n := range ids {
+		ids[n] = int64(n) + 1
+	}
+	for part := range slices.Chunk(ids, 500) {
+		var ops layout.Ops
+		for _, n := range part {
+			ops.CreateNodes(s.root.EntryNodes(compute.Entry{ID: compute.NewID(n), Version: 1, State: entry.Pending, Requested: at, Modified: at, CommandID: uuid.NewString(),
+				Work:    entry.Work{Dataset: fmt.Sprint("d", n%int64(datasets)), Priority: entry.DefaultPriority, Key: fmt.Sprint(n)},
+				Request: entry.Request{Submitter: "ana", Inputs: []string{"https://data.example.org/a"}}}))
+		}
+		if _, err := s.session.Multi(ctx, "zklive/bench/fill", ops); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Above returns the node of the tree.

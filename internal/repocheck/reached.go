@@ -15,7 +15,6 @@ import (
 var unreached = map[string]string{
 	"domain.CodeUnknownCommand":              "no command is without a decision: the compiler and TestRegistry see to it",
 	"cmd/internal/consistency.HistoryBroken": "the write path refuses such an event: it would have to be put into the log by hand",
-	"domain/compute.CodeFileMoved":           "the file of an entry would have to move between two reads of one worker",
 	"cmd/internal/record.CodeURLTaken":       "two URLs would need one SHA-256",
 }
 

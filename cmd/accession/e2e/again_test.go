@@ -1,14 +1,19 @@
 package e2e
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/entry"
 )
 
 // TestFilesOfADirectoryAreFetchedAnew: a file that was changed at its source is fetched anew by
@@ -63,4 +68,52 @@ func TestFilesOfADirectoryAreFetchedAnew(t *testing.T) {
 	p.shown()
 	p.says(0, report, "a.txt,,true,true,false,held,it is DOWNLOADED")
 	p.says(0, []string{"verify"})
+}
+
+// TestFilesAreProcessedAgain: a file that was processed is processed again by command, its new result
+// takes the place of the former one, and both are kept; work that was requested on the command line
+// with --wait is shown with its result, also the second time, when nothing is done again.
+func TestFilesAreProcessedAgain(t *testing.T) {
+	t.Parallel()
+	dir, keeps := newOpenDirectory(t, "1_a.dat 20-Nov-2026 09:05 25"), t.TempDir()
+	in := newInstallation(t, "ready_interval=100ms")
+	p := newPolled(t, in, dir)
+	rules, better := filepath.Join(keeps, "rules.json"), filepath.Join(keeps, "better")
+	in.must(os.WriteFile(rules, []byte(`{"process":{}}`), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "spectra"})
+	p.serveInProcess(run.RoleDownload, run.RoleReady, run.RoleDaemons)
+	in.working("if [ -e '"+better+"' ]; then echo '\"better\"' > {out}; else wc -c < {in} > {out}; fi", "--profile", "test")
+	p.polled()
+	p.reaches("1_a.dat", domain.FileProcessed)
+	hash := string(dir.hash("1_a.dat"))
+	results := func(want string) {
+		t.Helper()
+		in.shown()
+		if n := in.count("select count(*) from accession.file f join record.compute_result r on r.entry_id = f.output_key and r.sha256 = f.output_sha256 where f.raw_file_hash = $1 and r.result = $2::jsonb", hash, want); n != 1 {
+			t.Errorf("%d files have the result %s", n, want)
+		}
+	}
+	results("25")
+
+	in.must(os.WriteFile(better, nil, 0o600))
+	in.says(0, []string{"file", "reprocess", hash, "--reason", "a better algorithm", "--dry-run"}, "F16, F15, O2")
+	in.says(0, []string{"file", "reprocess", hash, "--reason", "a better algorithm"}, "it is ready to be processed again")
+	waitFor(t, "it to be processed again", func() bool {
+		states := p.lived("1_a.dat")
+		return len(states) > 9 && states[len(states)-1] == "PROCESSED"
+	})
+	p.went("1_a.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSED",
+		"PROCESSING_FAILED:reprocess_requested", "ABANDONED:reprocess_requested", "READY:reprocess_requested", "PROCESSING", "PROCESSED")
+	results(`"better"`)
+
+	submit := []string{"compute", "submit", "--dataset", "tides", "--input", dir.URL + "/a.txt", "--wait", "-o", "json"}
+	var first, second entries.Work
+	in.must(json.Unmarshal([]byte(in.says(0, submit)), &first))
+	in.must(json.Unmarshal([]byte(in.says(0, submit)), &second))
+	for _, w := range []entries.Work{first, second} {
+		if w.Status != entry.Successful || w.Result == nil || w.Result.Value != "better" || w.ID != first.ID || w.Attempt != 1 {
+			t.Errorf("%+v", w)
+		}
+	}
+	in.says(0, words("verify"))
 }

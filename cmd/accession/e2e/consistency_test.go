@@ -48,7 +48,7 @@ func (in *installation) proven() {
 
 // differences returns what differs between the three servers of a system at rest.
 func differences(ctx context.Context, live *zklive.Store, log eventstore.Log, db query.DB) ([]consistency.Finding, error) {
-	r, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: live, RingInspector: live, QueryInspector: live, EntryInspector: live, Layout: live, State: live, IDs: live}, Log: log, DB: db, Wait: 2 * time.Second})
+	r, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: live, RingInspector: live, QueryInspector: live, EntryInspector: live, Layout: live, State: live, Entries: live, IDs: live}, Log: log, DB: db, Wait: 2 * time.Second})
 	return r.Findings, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -50,7 +51,12 @@ type entriesLoad struct {
 	client   *http.Client
 	goesOn   atomic.Bool // the work of the shared keys may end
 	ended    int         // sessions, at any moment
-	askers   []*asker
+
+	mu        sync.Mutex
+	left      []string // tokens of workers over HTTP that were not heard of again
+	completed int      // entries by workers over HTTP
+	refused   int      // completions over HTTP that came late
+	askers    []*asker
 }
 
 const (
@@ -116,6 +122,7 @@ func (l *entriesLoad) run(kills int) {
 	l.done(all - sharedKeys)
 	finish()
 	l.must(others.Wait())
+	l.late()
 	for _, p := range l.working {
 		p.end(syscall.SIGTERM)
 	}
@@ -312,6 +319,7 @@ func (l *entriesLoad) goOn() {
 // workOverHTTP takes work and ends it until ctx ends, asking the one process that serves it or
 // the other; now and then it takes work and is not heard of again.
 func (l *entriesLoad) workOverHTTP(ctx context.Context, name string) error {
+	taken := 0
 	for n := 0; ctx.Err() == nil; n++ {
 		var w leases.Work
 		datasets := ""
@@ -319,20 +327,62 @@ func (l *entriesLoad) workOverHTTP(ctx context.Context, name string) error {
 			datasets = `,"datasets":["` + strings.Join(ownDatasets, `","`) + `"]`
 		}
 		status, err := l.ask(ctx, n, "claims", fmt.Sprintf(`{"worker":%q,"wait":1,"lease":5%s}`, name, datasets), &w)
-		if err != nil || status != http.StatusOK || w.Token == "" || n%17 == 16 {
+		if err != nil || status != http.StatusOK || w.Token == "" {
+			continue
+		}
+		if taken++; taken%17 == 4 {
+			l.leaves(w.Token)
 			continue // that lease becomes overdue
 		}
 		for again := n; ctx.Err() == nil; again++ {
 			status, err := l.ask(ctx, again, "claims/"+w.Token+"/complete", fmt.Sprintf(`{"result":%d}`, inputBytes), nil)
 			if err == nil && status < http.StatusInternalServerError {
-				if status != http.StatusOK && status != http.StatusConflict {
-					return fmt.Errorf("a completion over HTTP is answered with %d", status)
+				if err := l.answers(status); err != nil {
+					return err
 				}
 				break
 			}
 		}
 	}
 	return nil
+}
+
+// leaves keeps the token of a lease that a worker leaves.
+func (l *entriesLoad) leaves(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left = append(l.left, token)
+}
+
+// answers counts the answer to a completion over HTTP.
+func (l *entriesLoad) answers(status int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch status {
+	case http.StatusOK:
+		l.completed++
+	case http.StatusConflict:
+		l.refused++
+	default:
+		return fmt.Errorf("a completion over HTTP is answered with %d", status)
+	}
+	return nil
+}
+
+// late lets the workers over HTTP come back that had left their work: others have done it since, so
+// that each of them is refused.
+func (l *entriesLoad) late() {
+	l.t.Helper()
+	for n, token := range l.left {
+		status, err := l.ask(l.t.Context(), n, "claims/"+token+"/complete", `{"result":"late"}`, nil)
+		l.must(err)
+		if l.must(l.answers(status)); status != http.StatusConflict {
+			l.t.Errorf("a worker that comes back late is answered with %d", status)
+		}
+	}
+	if len(l.left) == 0 || l.refused < len(l.left) || l.completed == 0 {
+		l.t.Errorf("over HTTP %d entries were completed, %d were left, and %d completions refused: want some of each", l.completed, len(l.left), l.refused)
+	}
 }
 
 // ask sends a request to one of the processes: without a body it only reads.

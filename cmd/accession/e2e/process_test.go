@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/leases"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -80,6 +82,58 @@ wc -c < "$1" > "$2"
 	in.shown()
 	in.says(0, []string{"file", "show", string(dir.hash("5_dies.dat"))}, "PROCESSED", "entries", "SUCCESSFUL", "FAILED")
 	in.says(2, words("compute submit --dataset nights --input http://files.test/a --key file/1"), "one of those of files")
+	in.says(0, words("verify"))
+}
+
+// TestProcessingOfADirectoryTimesOut: the sweeper ends an attempt at a file of an open directory that
+// takes too long, and the file is processed by another worker; the one that comes late is refused, its
+// entry ends as that of a file that has moved on, and its result counts for nothing.
+func TestProcessingOfADirectoryTimesOut(t *testing.T) {
+	t.Parallel()
+	dir := newOpenDirectory(t, "1_slow.dat 20-Nov-2026 09:05 28")
+	in := newInstallation(t, "ready_interval=100ms", "file_retry_delay=0")
+	p := newPolled(t, in, dir)
+	rules := filepath.Join(t.TempDir(), "rules.json")
+	in.must(os.WriteFile(rules, []byte(`{"process":{}}`), 0o600))
+	in.says(0, []string{"dataset", "set", "nights", "--rules", rules, "--reason", "spectra"})
+	p.serveInProcess(run.RoleDownload, run.RoleReady, run.RoleDaemons)
+	p.polled()
+	d := in.door()
+	const olga = "olga operator/*"
+	var late leases.Work
+	d.ask(olga, "POST", "/v1/compute/claims", `{"worker":"late","datasets":["nights"],"wait":60,"lease":3600}`).into(d, &late)
+	if late.Token == "" {
+		t.Fatalf("%+v", late)
+	}
+	p.reaches("1_slow.dat", domain.FileProcessing)
+	in.says(0, words("sweep"))
+	p.reaches("1_slow.dat", domain.FileProcessing) // it has time
+	in.says(0, words("timeouts set download=1h processing=1s --reason impatient"))
+	waitFor(t, "the attempt to be overdue", func() bool {
+		in.says(0, words("sweep"))
+		states := p.lived("1_slow.dat")
+		return len(states) > 6 && states[len(states)-1] == "READY"
+	})
+	in.says(0, words("timeouts set download=1h processing=1h --reason patient"))
+	in.working("wc -c < {in} > {out}")
+	p.reaches("1_slow.dat", domain.FileProcessed)
+	d.ask(olga, "POST", "/v1/compute/claims/"+late.Token+"/complete", `{"result":"late"}`).is(d, http.StatusConflict, "refused")
+	p.went("1_slow.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:processing_timeout", "READY", "PROCESSING", "PROCESSED")
+
+	hash := string(dir.hash("1_slow.dat"))
+	in.shown()
+	for what, query := range map[string]string{
+		"the file":            "select count(*) from accession.file where raw_file_hash = $1 and status = 'PROCESSED' and processing_attempts = 2",
+		"F13 by the sweeper":  "select count(*) from accession.file_transition where raw_file_hash = $1 and from_status = 'PROCESSING' and to_status = 'PROCESSING_FAILED' and reason_code = 'processing_timeout' and actor like '%sweeper'",
+		"F14":                 "select count(*) from accession.file_transition where raw_file_hash = $1 and from_status = 'PROCESSING_FAILED' and to_status = 'READY'",
+		"the late entry":      "select count(*) from accession.compute_entry where key = 'file/' || $1 || '/1' and status = 'FAILED' and reason_code = 'file_moved'",
+		"the entry that won":  "select count(*) from accession.compute_entry where key = 'file/' || $1 || '/2' and status = 'SUCCESSFUL'",
+		"its result, a count": "select count(*) from accession.compute_entry e join record.compute_result r on r.entry_id = e.id and r.sha256 = e.result_sha256 where e.key = 'file/' || $1 || '/2' and r.result = '28'",
+	} {
+		if n := in.count(query, hash); n != 1 {
+			t.Errorf("%s: %d rows, want 1", what, n)
+		}
+	}
 	in.says(0, words("verify"))
 }
 

@@ -3,7 +3,10 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
@@ -131,6 +134,61 @@ func TestVerifySeesDamagedRowsOfDatasets(t *testing.T) {
 		t.Errorf("all is mended, yet:\n%s", findings(r.Findings))
 	}
 	p.says(0, words("verify"), "results of the compute queue", "listings of open directories")
+}
+
+// Rows of datasets, discoveries, slots and entries that are lost, altered or too many are seen by
+// verify, which names what mends them: a rebuild from the log makes them what they were.
+// Shows: P4
+func TestRebuildMendsRowsOfDatasets(t *testing.T) {
+	t.Parallel()
+	p, _, ids := newDatasets(t)
+	tables := []string{"accession.setting", "accession.slot", "accession.slot_transition", "accession.compute_entry", "accession.file"}
+	rows := func() map[string]string {
+		t.Helper()
+		all := map[string]string{}
+		for _, table := range tables {
+			var text string
+			p.must(p.db.QueryRow(p.ctx(), "select coalesce(jsonb_pretty(jsonb_agg(to_jsonb(r) order by to_jsonb(r)::text)), '') from "+table+" r").Scan(&text))
+			all[table] = text
+		}
+		return all
+	}
+	before := rows()
+	for _, damage := range []string{
+		"delete from accession.setting where kind = 'dataset'",
+		"update accession.setting set value = jsonb_set(value, '{discovery,url}', '\"https://x.example.org/\"') where kind = 'discovery'",
+		"delete from accession.slot where group_name = '1'",
+		"update accession.slot set status = 'DONE' where group_name = '3'",
+		"insert into accession.slot select (jsonb_populate_record(r, '{\"id\": \"nights:x\", \"group_name\": \"x\"}')).* from accession.slot r where group_name = '2'",
+		"delete from accession.slot_transition where slot_id = 'nights:4' and version = 2",
+		"delete from accession.compute_entry where id = '" + string(ids[2]) + "'",
+		"update accession.compute_entry set status = 'PENDING' where id = '" + string(ids[1]) + "'",
+		"insert into accession.compute_entry select (jsonb_populate_record(r, '{\"id\": \"eid0000009999\"}')).* from accession.compute_entry r where id = '" + string(ids[0]) + "'",
+		"delete from accession.file where path = '20261120_a.fits'",
+	} {
+		p.exec(damage)
+	}
+	seen := map[string]bool{}
+	for _, f := range p.verified().Findings {
+		if f.In == consistency.InPostgres {
+			seen[string(f.Code)+" "+f.Subject] = strings.Contains(f.Remedy, "accession rebuild")
+		}
+	}
+	for _, want := range []string{"row_missing setting/dataset:nights", "row_wrong setting/discovery:nights", "row_missing slot/nights:1", "row_wrong slot/nights:3", "row_extra slot/nights:x",
+		"sum_wrong nights:4/2", "row_missing entry/" + string(ids[2]), "row_wrong entry/" + string(ids[1]), "row_extra entry/eid0000009999", "row_missing " + p.dir.hash("20261120_a.fits").Aggregate().String()} {
+		if !seen[want] {
+			t.Errorf("verify does not find %s, or names no rebuild: %v", want, seen)
+		}
+	}
+	p.says(1, words("rebuild"), "the new tables are not equal to the live ones", "slot_transition has 7 rows, the new one 8")
+	p.says(0, words("rebuild --resume --accept"))
+	p.shown()
+	if d := cmp.Diff(before, rows()); d != "" {
+		t.Errorf("the rows after the rebuild (-before +after):\n%s", d)
+	}
+	if r := p.settled(); len(r.Findings) > 0 {
+		t.Errorf("after the rebuild:\n%s", findings(r.Findings))
+	}
 }
 
 // finds checks that verify finds a fault that a person must look at.

@@ -150,6 +150,14 @@ func (a *Attempt) Recover(ctx context.Context, why domain.Reason) (compute.Comma
 	return a.settle(ctx, f, why)
 }
 
+// Lose ends the open attempt of a file whose worker has no entry any more, and lets the file wait
+// again if it may. An attempt that has ended meanwhile is left as it is.
+func (all *Attempts) Lose(ctx context.Context, f domain.File) error {
+	a := &Attempt{Attempt: compute.Attempt{Hash: f.Hash, Number: f.ProcessingAttempts}, all: all}
+	_, err := a.fail(ctx, f, domain.WorkerLost(f.Worker), false, false)
+	return err
+}
+
 // settle ends the attempt if it is open: no worker has it any more.
 func (a *Attempt) settle(ctx context.Context, f domain.File, why domain.Reason) (compute.Command, error) {
 	if a.Open(f) {

@@ -94,6 +94,7 @@ const (
 	EntryKeyOrphan   domain.Code = "entry_key_orphan"
 	EntryClaimWrong  domain.Code = "entry_claim_wrong"
 	EntryClaimOrphan domain.Code = "entry_claim_orphan"
+	AttemptOrphan    domain.Code = "attempt_orphan"
 
 	SettingWrong     domain.Code = "setting_wrong"
 	LockStale        domain.Code = "lock_stale"
@@ -220,6 +221,7 @@ var FindingCodes = []FindingCode{
 	{EntryKeyOrphan, InZooKeeper, Repairable, "a key leads to an entry that does not exist or has another key, so that work under this key is refused", discard},
 	{EntryClaimWrong, InZooKeeper, Repairable, "the claim of an entry is neither a lease nor that of a live worker", "`accession verify --repair` removes it; then another worker gets the entry"},
 	{EntryClaimOrphan, InZooKeeper, Repairable, "a claim or lease has no entry, or the entry has no worker", discard},
+	{AttemptOrphan, InZooKeeper, Repairable, "a file of a dataset is PROCESSING, and its worker does not have the entry of this attempt: there is none, it waits, or it has ended", "`accession verify --repair` ends the attempt, which counts (F13), and the file waits again while it has attempts left"},
 	{SettingWrong, InZooKeeper, Repairable, "a hold, a pause or a setting's version differs from its history", rewrite},
 	{LockStale, InZooKeeper, Repairable, "a lock is held by a worker that is gone", discard},
 	{TreeBehind, InZooKeeper, Repairable, "a batch, job, query, setting or entry of the compute queue is older than its history", rewrite},

@@ -27,6 +27,7 @@ type Live struct {
 	eventstore.EntryInspector
 	eventstore.Layout
 	State
+	Entries
 	IDs
 }
 
@@ -48,6 +49,12 @@ type State interface {
 	Read(ctx context.Context, shard int, after eventstore.Offset, limit int) ([]eventstore.Item, error)
 }
 
+// Entries are the entries of the compute queue as workers read them.
+type Entries interface {
+	EntryOfKey(ctx context.Context, key string) (compute.ID, error)
+	LoadEntry(ctx context.Context, id compute.ID) (eventstore.Loaded[compute.Entry], error)
+}
+
 // WorkDir is a directory that a job works in, or worked in.
 type WorkDir struct {
 	Path   string
@@ -64,6 +71,8 @@ type Config struct {
 	Used func(ctx context.Context) (domain.BatchID, domain.JobID, error)
 	// HighWater has the marks of the installation.
 	HighWater HighWater
+	// Attempts ends attempts at files that no worker makes, nil = a person has to.
+	Attempts Attempts
 	// WorkDirs lists the working directories of jobs, nil = they are not checked.
 	WorkDirs func(ctx context.Context) ([]WorkDir, error)
 	// Wait is how long to wait for what is ahead of the log, or for tables behind it.
@@ -254,6 +263,7 @@ func (c *checker) tree(ctx context.Context, f *folded) error {
 	g := c.group(ctx, len(f.batches)+len(f.jobs)+len(f.queries)+len(f.entries))
 	c.queries(g, f)
 	c.entries(g, f)
+	c.attempts(g, f)
 	for a, b := range f.batches {
 		if b.State != domain.BatchDeleted || c.unseen[a] || len(c.survey.Tickets[b.ID]) > 0 {
 			check(g, func(ctx context.Context) (comparison[domain.Batch], error) { return c.batch(ctx, b, f) })

@@ -22,7 +22,7 @@ func BenchmarkVerify(b *testing.B) {
 		read := w.perSecond(w.readDecoded(b))
 		began, before := time.Now(), cputime.Now(b, os.Getpid())
 		r, err := consistency.Verify(b.Context(), consistency.Config{
-			Live: consistency.Live{Inspector: s, RingInspector: s, QueryInspector: s, EntryInspector: s, Layout: s, State: s, IDs: s}, Log: w.log, DB: w.db})
+			Live: consistency.Live{Inspector: s, RingInspector: s, QueryInspector: s, EntryInspector: s, Layout: s, State: s, Entries: s, IDs: s}, Log: w.log, DB: w.db})
 		if err != nil {
 			b.Fatal(err)
 		}

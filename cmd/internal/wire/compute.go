@@ -31,15 +31,21 @@ func (in *Installation) ComputeLeader(ctx context.Context) (*compute.Leader, err
 	return l, nil
 }
 
-// attempts returns what makes the attempts at files.
-func (in *Installation) attempts(ctx context.Context) (*attempt.Attempts, error) {
+// endsAttempts returns what ends attempts at files. It opens no contents.
+func (in *Installation) endsAttempts(ctx context.Context) (*attempt.Attempts, error) {
 	all := &attempt.Attempts{Actor: domain.DaemonActor(compute.Name), Limits: func(ctx context.Context, profile string) (domain.Limits, error) {
 		limits, err := in.fileLimits(ctx)
 		return limits.Of(profile).Processing, err
 	}}
+	return all, openAll(ctx, into(&all.Files, in.FileHandler))
+}
+
+// attempts returns what makes the attempts at files.
+func (in *Installation) attempts(ctx context.Context) (*attempt.Attempts, error) {
+	var all *attempt.Attempts
 	var work *store.Work
 	var handler *eventstore.Handler
-	err := openAll(ctx, into(&all.Files, in.FileHandler), into(&work, in.Work), into(&handler, in.Handler))
+	err := openAll(ctx, into(&all, in.endsAttempts), into(&work, in.Work), into(&handler, in.Handler))
 	if err == nil {
 		all.Contents, all.Jobs = work.Local(), jobFiles{handler.Live, in}
 	}

@@ -92,7 +92,7 @@ func (in *Installation) Permits(ctx context.Context, named int) ([]eventstore.Pe
 // Inspect implements app.LiveState.
 func (in *Installation) Inspect(ctx context.Context) (consistency.Live, error) {
 	s, err := in.LiveState(ctx)
-	return consistency.Live{Inspector: s, RingInspector: s, QueryInspector: s, EntryInspector: s, Layout: s, State: s, IDs: s}, err
+	return consistency.Live{Inspector: s, RingInspector: s, QueryInspector: s, EntryInspector: s, Layout: s, State: s, Entries: s, IDs: s}, err
 }
 
 // Restorer implements app.LiveState. It opens the live state for a restore, which must not

@@ -54,6 +54,34 @@ var directories = []Mutant{{
 	At: "cmd/internal/ready (*pass).askAll", Do: []Op{Never("kept")},
 	Package: "cmd/internal/ready", Test: "TestPredicate",
 }, {
+	Name: "the look at the metadata of a file", Why: "a file is processed whose metadata its dataset does not take",
+	At: "domain/eligible excluded", Do: []Op{Never("said", "takes")},
+	Package: "domain/eligible", Test: "TestDecide",
+}, {
+	Name: "the wait for metadata that are not said", Why: "a file is processed although nothing is known of its metadata",
+	At: "domain/eligible waits", Do: []Op{Never("said", "Answer")},
+	Package: "domain/eligible", Test: "TestDecide",
+}, {
+	Name: "the check of rules of metadata", Why: "a rule that bounds nothing is taken for one",
+	At: "domain/setting (*Rules).Check", Do: []Op{Never("wrong")},
+	Package: "domain/setting", Test: "TestMetadataRules",
+}, {
+	Name: "the look for files that no worker has", Why: "a file whose entry is lost is PROCESSING until its timeout, and verify says that all is well",
+	At: "cmd/internal/consistency (*checker).attempts", Do: []Op{Never("FileProcessing")},
+	Package: e2e, Test: "TestVerifyEndsAttemptsWithoutEntries",
+}, {
+	Name: "the worker that has the entry of a file", Why: "verify ends the attempt of a worker that is at it",
+	At: "cmd/internal/consistency (*checker).withoutWorker", Do: []Op{Never("Owned")},
+	Package: e2e, Test: "TestVerifyEndsAttemptsWithoutEntries",
+}, {
+	Name: "the index of the work that waits", Why: "each claim lists what waits: with 100,000 entries a worker takes ten in a second",
+	At: "eventstore/zklive/internal/entries (*Entries).follow", Do: []Op{Never("every"), Never("explained")},
+	Package: "eventstore/zklive", Test: "TestRequestsOfAClaimOfWork",
+}, {
+	Name: "the groups that a worker over HTTP has", Why: "a worker over HTTP fetches again what it has",
+	At: "cmd/internal/app/leases Take", Do: []Op{Never("Dataset", "Group")},
+	Package: e2e, Test: "TestWorkersOverHTTPGetWhatTheyHave",
+}, {
 	Name: "the pause of a predicate that does not answer", Why: "each file that waits holds up the pass for the timeout of its predicate",
 	At: "cmd/internal/ready (*pass).ask", Do: []Op{Never("isSilent", "Err")},
 	Package: "cmd/internal/ready", Test: "TestPredicate",

@@ -105,7 +105,7 @@ func (o *onServers) slow() bool          { return true }
 
 // whole is what the program's own check finds.
 func (o *onServers) whole(ctx context.Context) (wrong []string, err error) {
-	report, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: o.keeper, RingInspector: o.keeper, QueryInspector: o.keeper, EntryInspector: o.keeper, Layout: o.keeper, State: o.keeper, IDs: o.keeper}, Log: o.l, Wait: 2 * time.Second})
+	report, err := consistency.Verify(ctx, consistency.Config{Live: consistency.Live{Inspector: o.keeper, RingInspector: o.keeper, QueryInspector: o.keeper, EntryInspector: o.keeper, Layout: o.keeper, State: o.keeper, Entries: o.keeper, IDs: o.keeper}, Log: o.l, Wait: 2 * time.Second})
 	for _, f := range report.Findings {
 		wrong = append(wrong, f.String())
 	}
