@@ -60,7 +60,7 @@ func requestsOfClaims(t *testing.T, waiting int) (claims [][]string) {
 				t.Fatal(err)
 			}
 		})
-		heard = slices.DeleteFunc(heard, func(request string) bool { return timed(request) })
+		heard = slices.DeleteFunc(heard, timed)
 		for i, request := range heard {
 			heard[i] = sequences.ReplaceAllString(request, "N")
 		}
