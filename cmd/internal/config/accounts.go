@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -19,15 +18,15 @@ func (c Config) AccountsOfMinters() map[string]Account {
 }
 
 // Unused returns a sentence for each line of a setting that is for a profile which is not among
-// these: nothing uses it.
+// these: nothing uses it. It shows nothing of the line, which may begin with a password by mistake.
 func (c Config) Unused(profiles []string) (warnings []string) {
-	for _, of := range []struct {
-		setting string
-		names   []string
-	}{{"callback_secrets", slices.Sorted(maps.Keys(c.SecretsOfCallbacks()))}, {"minter_credentials", slices.Sorted(maps.Keys(c.AccountsOfMinters()))}} {
-		for _, name := range of.names {
-			if !slices.Contains(profiles, name) {
-				warnings = append(warnings, fmt.Sprintf("%s has a line for the profile %q, and no profile has this name: correct the line, or remove it", of.setting, name))
+	for _, of := range []struct{ setting, text string }{{"callback_secrets", c.CallbackSecrets}, {"minter_credentials", c.MinterCredentials}} {
+		n := 0
+		for line := range strings.Lines(of.text) {
+			n++
+			name, _, _ := strings.Cut(line, ":")
+			if name = strings.TrimSpace(name); name != "" && name[0] != '#' && !slices.Contains(profiles, name) {
+				warnings = append(warnings, fmt.Sprintf("%s has a line for a profile that there is not, line %d: correct the name before the first colon, or remove the line", of.setting, n))
 			}
 		}
 	}
