@@ -161,19 +161,6 @@ type FindingCode struct {
 	Remedy   string
 }
 
-// Repaired returns what Repair can do about findings of this code: all, none, or those for which
-// a replica has what is needed.
-func (c FindingCode) Repaired() string {
-	switch {
-	case c.Severity == Repairable:
-		return "yes"
-	case c.Remedy == fromCopy:
-		return "from a replica"
-	default:
-		return "no"
-	}
-}
-
 const (
 	rewrite  = "`accession verify --repair` writes it again from the log"
 	discard  = "`accession verify --repair` removes it"
