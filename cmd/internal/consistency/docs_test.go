@@ -18,7 +18,7 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("\n| code | in | repaired by `--repair` | meaning | what to do |\n|---|---|---|---|---|\n")
 	for _, m := range FindingCodes {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Code, m.In, repaired(m), m.Means, m.Remedy)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", m.Code, m.In, repairable(m), m.Means, m.Remedy)
 	}
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -41,9 +41,9 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 	}
 }
 
-// repaired returns what a repair can do about findings of a code: all, none, or those for which a
+// repairable returns what a repair can do about findings of a code: all, none, or those for which a
 // replica has what is needed.
-func repaired(c FindingCode) string {
+func repairable(c FindingCode) string {
 	switch {
 	case c.Severity == Repairable:
 		return "yes"

@@ -113,7 +113,7 @@ func TestEveryCodeHasItsRow(t *testing.T) {
 		}
 	}
 	for code, want := range map[domain.Code]string{StatusWrong: "yes", NotInLog: "no", StoredUnexplained: "no", StoredCorrupt: "from a replica", ManifestMissing: "from a replica"} {
-		if got := repaired(findingCodes[code]); got != want {
+		if got := repairable(findingCodes[code]); got != want {
 			t.Errorf("%s is repaired: %s, want %s", code, got, want)
 		}
 	}
