@@ -93,7 +93,7 @@ func TestReportsToFiles(t *testing.T) {
 	}
 	for args, says := range map[string]string{
 		"report batch --batch bid0000000001 --format png":           "has no chart",
-		"report batch --batch bid0000000001 --format csv --table x": `no table "x": choose one of jobs, warnings, attempts, reports`,
+		"report batch --batch bid0000000001 --format csv --table x": `no table "x": choose one of causes, jobs, warnings, attempts, reports`,
 		"report batch --batch bid0000000001 --table jobs":           "--table needs --format csv",
 		"report weather":                "there is no such report",
 		"report failures --format mail": "a mail needs --from and --to",
