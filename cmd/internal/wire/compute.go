@@ -40,6 +40,19 @@ func (in *Installation) endsAttempts(ctx context.Context) (*attempt.Attempts, er
 	return all, openAll(ctx, into(&all.Files, in.FileHandler))
 }
 
+// ends implements consistency.Attempts. It opens what it writes with only when it is needed: that
+// refuses servers which verify reports on, such as an older copy.
+type ends struct{ in *Installation }
+
+// Lose implements consistency.Attempts.
+func (e ends) Lose(ctx context.Context, f domain.File) error {
+	attempts, err := e.in.endsAttempts(ctx)
+	if err != nil {
+		return err
+	}
+	return attempts.Lose(ctx, f)
+}
+
 // attempts returns what makes the attempts at files.
 func (in *Installation) attempts(ctx context.Context) (*attempt.Attempts, error) {
 	var all *attempt.Attempts

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/accession-ingest/accession/cmd/internal/attempt"
 	"github.com/accession-ingest/accession/cmd/internal/audit"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
@@ -23,12 +22,11 @@ func (in *Installation) VerifyConfig(ctx context.Context, o audit.Options) (cfg 
 	var records *record.Records
 	var at *stores
 	s := consistency.Config{Wait: o.Wait, OutboxLimit: o.OutboxLimit, Progress: o.Progress, WorkDirs: in.WorkDirs}
-	var attempts *attempt.Attempts
-	err = openAll(ctx, into(&attempts, in.endsAttempts), into(&s.Live, in.Inspect), into(&s.Log, in.Log), into(&s.DB, in.DB), into(&s.HighWater, in.HighWater), into(&records, in.Records), into(&at, in.allStores))
+	err = openAll(ctx, into(&s.Live, in.Inspect), into(&s.Log, in.Log), into(&s.DB, in.DB), into(&s.HighWater, in.HighWater), into(&records, in.Records), into(&at, in.allStores))
 	if err != nil {
 		return cfg, err
 	}
-	s.Used, s.Attempts = records.HighestIDs, attempts
+	s.Used, s.Attempts = records.HighestIDs, ends{in}
 	return audit.Config{Range: o.Objects, Deep: o.Deep, Rate: o.Rate, Servers: s, Records: records, Stores: at, Profiles: at.profiles,
 		Replicas: replica.Keeper{Records: records, Open: at.At, Log: in.log}}, nil
 }
