@@ -161,10 +161,11 @@ func TestWorkersOverHTTP(t *testing.T) {
 
 // newProcessed returns an installation with the role http, whose dataset has one file that
 // workers are to process.
-func newProcessed(t *testing.T) *polledInstallation {
+func newProcessed(t *testing.T, set ...string) *polledInstallation {
 	t.Helper()
 	dir := newOpenDirectory(t, "1_a.dat 20-Nov-2026 09:05 25")
-	in := newInstallation(t, "listen_http=127.0.0.1:0", "ready_interval=100ms")
+	in := newInstallation(t, append(set, "listen_http=127.0.0.1:0", "ready_interval=100ms")...)
+	in.profileOfTasks("{state: pending}")
 	p := newPolled(t, in, dir)
 	rules := filepath.Join(t.TempDir(), "rules.json")
 	in.must(os.WriteFile(rules, []byte(`{"process":{}}`), 0o600))

@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +15,14 @@ import (
 )
 
 const leftOutside = "outside: [{state: pending}, {state: estimating, priority: 200}, {state: provisioning}, {state: recording}, {state: notify}]\nsteps: [{name: virusscan}]\nfetch:"
+
+// profileOfTasks makes a profile, and collection, named tasks that leaves states of jobs to workers
+// outside. No service may run yet.
+func (in *installation) profileOfTasks(outside string) {
+	in.t.Helper()
+	text := strings.ReplaceAll(profileOf(""), ": test\n", ": tasks\n") + "outside: [" + outside + "]\n"
+	in.must(os.WriteFile(filepath.Join(filepath.Dir(in.profileFile()), "tasks.yaml"), []byte(text), 0o600))
+}
 
 // outsiders is an installation whose profile leaves states of jobs to workers outside.
 type outsiders struct {

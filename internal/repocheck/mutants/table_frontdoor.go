@@ -70,6 +70,18 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/drop (*Folder).named", Do: []Op{Value("ID", `""`, "Becomes")},
 	Package: e2e, Test: "TestResumableBegunOnce",
 }, {
+	Name: "the log of requests without their paths", Why: "who reads the log has the tokens of workers and the tickets of their inputs",
+	At: "cmd/internal/httpapi (*Server).behind", Do: []Op{Arg("Info", 4, "r.URL.Path", "took")},
+	Package: e2e, Test: "TestTokensOfWorkersAreSeenNowhere",
+}, {
+	Name: "the audit of leases without their tokens", Why: "who reads the audit can end the work of others",
+	At: "cmd/internal/app/leases (*Token).Subject", Do: []Op{Return(`"entry/" + t.Token`, "Aggregate")},
+	Package: e2e, Test: "TestTokensOfWorkersAreSeenNowhere",
+}, {
+	Name: "a fault of accounts without their line", Why: "the password of an account stands in the log and on the terminal of who has mistyped its line",
+	At: "cmd/internal/config parseAccounts", Do: []Op{Call("Errorf", `fmt.Errorf("line %d: %s", n, line)`, "colon")},
+	Package: e2e, Test: "TestSecretSettingsAreSeenNowhere",
+}, {
 	Name: "an error without the value", Why: "an error repeats a password or an API key that was sent in the wrong place",
 	At: "cmd/internal/httpapi problems", Do: []Op{Arg("append", 1, "d.Error()", "Message")},
 	Package: e2e, Test: "TestCredentialsAreSeenNowhere",
