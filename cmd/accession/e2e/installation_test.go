@@ -97,8 +97,8 @@ func newInstallation(t testing.TB, set ...string) *installation {
 // and still waits long enough, on a busy machine, for one that does.
 func newImpatient(t testing.TB) *installation {
 	t.Helper()
-	in := newInstallation(t, "fetch_response_timeout=5s")
-	in.editProfile("timeout: 1m", "timeout: 5s")
+	in := newInstallation(t, "fetch_response_timeout=4s")
+	in.editProfile("timeout: 1m", "timeout: 10s")
 	return in
 }
 
