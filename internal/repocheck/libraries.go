@@ -95,6 +95,8 @@ var Libraries = []Library{
 		"MIT", "Waits longer before each retry, with jitter and a context. In the port only between two decisions, the first of which is known to be refused. Never around a ZooKeeper multi, whose outcome may be unknown."},
 	{"golang.org/x/sync", join(edgesAndAdapters, []string{"eventstore", "projections/rebuild", "eventstore/files", "eventstore/relay", "cmd/internal/audit", "cmd/internal/consistency", "cmd/internal/poll", "cmd/internal/ready", "internal/testkit/tree"}), serverTests,
 		"BSD-3-Clause", "Groups of goroutines that end together, and semaphores. Not in the domain and not in the ports."},
+	{"golang.org/x/time/rate", []string{"cmd/internal/fetch"}, nil,
+		"BSD-3-Clause", "Bounds the bytes per second that all transfers of a process take together."},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil,
 		"BSD-3-Clause", "Asks whether a file is a terminal, and reads passwords from one without showing them."},
 	{"golang.org/x/sys", nil, []string{"cmd/internal/stack/..."},

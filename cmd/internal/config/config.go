@@ -152,6 +152,9 @@ type Config struct {
 	FetchHeadTimeout time.Duration `key:"fetch_head_timeout" default:"10s" min:"10ms" max:"5m"`
 	// FetchCallbackTimeout is how long one callback may take: 10ms to 1h.
 	FetchCallbackTimeout time.Duration `key:"fetch_callback_timeout" default:"30s" min:"10ms" max:"1h"`
+	// FetchBandwidth is how many bytes per second one process takes from all depositors'
+	// servers together: bytes, also written 8 MiB or 1 GiB; 0 = as many as come.
+	FetchBandwidth Bytes `key:"fetch_bandwidth" default:"0"`
 	// CallbackSecrets sign callbacks: on each line the name of a profile, a colon, and 1 to 4
 	// secrets, whsec_ and 24 to 64 random bytes in base64. Without one callbacks are not signed.
 	CallbackSecrets string `key:"callback_secrets" secret:"true"`

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -28,6 +30,7 @@ type shared struct {
 	cfg      Config
 	resolver *net.Resolver // nil = the system's
 	tls      *tls.Config   // nil = the system's roots
+	limit    *rate.Limiter // of the bytes of all bodies, nil = none
 
 	mu    sync.Mutex
 	byKey map[string]*http.Client
@@ -43,7 +46,7 @@ func NewClient(cfg Config) (*Client, error) {
 }
 
 func newClient(s *shared) *Client {
-	s.byKey = make(map[string]*http.Client)
+	s.byKey, s.limit = make(map[string]*http.Client), newBandwidth(s.cfg.Bandwidth)
 	return (&Client{shared: s}).With(Policy{})
 }
 
@@ -153,7 +156,7 @@ func (c *Client) do(req *http.Request, u *url.URL, whole time.Duration, limit in
 		return nil, failure
 	}
 	resp.Body = &body{
-		Reader: newPace(resp.Body, c.minRate(), c.cfg.RateWindow, func() { cancel(errTooSlow) }),
+		Reader: within(ctx, newPace(resp.Body, c.minRate(), c.cfg.RateWindow, func() { cancel(errTooSlow) }), c.limit),
 		source: resp.Body, ctx: ctx, end: end, shown: shown, left: limit, limit: limit,
 	}
 	return resp, nil

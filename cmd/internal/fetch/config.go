@@ -36,6 +36,11 @@ type Config struct {
 	// that a server may be silent. 10ms to 10m, default 30s.
 	RateWindow time.Duration
 
+	// Bandwidth is how many bytes per second the bodies of all answers together take. 0 to 1 TiB,
+	// default 0 = as many as come. The wait for it does not count for MinRate, but for the limits
+	// of a whole request.
+	Bandwidth int64
+
 	// MaxBytes is the largest body that GET accepts. 1 to 1 EiB, default 1 TiB.
 	MaxBytes int64
 	// MaxReply is the largest body that Do accepts, in bytes. 1 to 64 MiB, default 1 MiB.
@@ -51,7 +56,7 @@ func (c Config) withDefaults() Config {
 	return Config{
 		Version: cmp.Or(c.Version, "dev"), Connect: cmp.Or(c.Connect, 10*time.Second), TLSHandshake: cmp.Or(c.TLSHandshake, 10*time.Second),
 		ResponseHeader: cmp.Or(c.ResponseHeader, 30*time.Second), Head: cmp.Or(c.Head, 10*time.Second), Exchange: cmp.Or(c.Exchange, 30*time.Second),
-		Transfer: cmp.Or(c.Transfer, 12*time.Hour),
+		Transfer: cmp.Or(c.Transfer, 12*time.Hour), Bandwidth: c.Bandwidth,
 		MinRate:  cmp.Or(c.MinRate, 16<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
 		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10), Buckets: c.Buckets,
 	}
@@ -100,6 +105,9 @@ func (c Config) Validate() error {
 		if n.value < 1 || n.value > n.most {
 			bad("the %s %d is out of bounds; use 1 to %d", n.name, n.value, n.most)
 		}
+	}
+	if c.Bandwidth < 0 || c.Bandwidth > 1<<40 {
+		bad("the bandwidth %d is out of bounds; use 0 to %d", c.Bandwidth, int64(1)<<40)
 	}
 	return errors.Join(faults...)
 }

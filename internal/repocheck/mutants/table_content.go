@@ -237,4 +237,12 @@ var content = []Mutant{{
 	Name: "the end of what there is of a file", Why: "a complete file keeps its beginning, as one that was cut off",
 	At: "cmd/internal/store (*Partial).Commit", Do: []Op{Value("_", "error(nil)", "Forget")},
 	Package: "cmd/internal/store", Test: "TestBeginnings",
+}, {
+	Name: "the bandwidth of all transfers together", Why: "downloads take the whole line of the house, whatever is set",
+	At: "cmd/internal/fetch newBandwidth", Do: []Op{Always("perSecond")},
+	Package: fetch, Test: "TestBandwidth",
+}, {
+	Name: "the end of a request that waits for the bandwidth", Why: "a transfer that takes too long fails as one whose server is broken",
+	At: "cmd/internal/fetch (*limited).Read", Do: []Op{Drop("Done")},
+	Package: fetch, Test: "TestBandwidthKeepsTheDeadline",
 }}
