@@ -31,7 +31,7 @@ var recordAs = flag.String("record", "", "keep the history of TestHistoryOfEvery
 // -record its history is kept for later versions of the program.
 func TestHistoryOfEverything(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t)
+	in := newImpatient(t)
 	box := zipOf(t, map[string]string{"inside.txt": "inside\n"})
 	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/box.zip" {
