@@ -75,7 +75,7 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestTokensOfWorkersAreSeenNowhere",
 }, {
 	Name: "the audit of leases without their tokens", Why: "who reads the audit can end the work of others",
-	At: "cmd/internal/app/leases (*Token).Subject", Do: []Op{Return(`"entry/" + t.Token`, "Aggregate")},
+	At: "cmd/internal/app/leases (*Token).Subject", Do: []Op{Return(`$0 + t.Token`, "Aggregate")},
 	Package: e2e, Test: "TestTokensOfWorkersAreSeenNowhere",
 }, {
 	Name: "a fault of accounts without their line", Why: "the password of an account stands in the log and on the terminal of who has mistyped its line",
