@@ -57,7 +57,7 @@ func (c Config) withDefaults() Config {
 		Version: cmp.Or(c.Version, "dev"), Connect: cmp.Or(c.Connect, 10*time.Second), TLSHandshake: cmp.Or(c.TLSHandshake, 10*time.Second),
 		ResponseHeader: cmp.Or(c.ResponseHeader, 30*time.Second), Head: cmp.Or(c.Head, 10*time.Second), Exchange: cmp.Or(c.Exchange, 30*time.Second),
 		Transfer: cmp.Or(c.Transfer, 12*time.Hour), Bandwidth: c.Bandwidth,
-		MinRate:  cmp.Or(c.MinRate, 16<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
+		MinRate: cmp.Or(c.MinRate, 16<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
 		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10), Buckets: c.Buckets,
 	}
 }
