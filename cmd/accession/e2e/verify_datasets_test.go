@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,7 +139,8 @@ func TestVerifySeesDamagedRowsOfDatasets(t *testing.T) {
 }
 
 // Rows of datasets, discoveries, slots and entries that are lost, altered or too many are seen by
-// verify, which names what mends them: a rebuild from the log makes them what they were.
+// verify, which names what mends them: the commands of its remedy, one after the other, make
+// them what they were.
 // Shows: P4
 func TestRebuildMendsRowsOfDatasets(t *testing.T) {
 	t.Parallel()
@@ -168,20 +171,30 @@ func TestRebuildMendsRowsOfDatasets(t *testing.T) {
 	} {
 		p.exec(damage)
 	}
-	seen := map[string]bool{}
+	seen, remedies := map[string]bool{}, map[string]bool{}
 	for _, f := range p.verified().Findings {
 		if f.In == consistency.InPostgres {
-			seen[string(f.Code)+" "+f.Subject] = strings.Contains(f.Remedy, "accession rebuild")
+			seen[string(f.Code)+" "+f.Subject], remedies[f.Remedy] = true, true
 		}
 	}
 	for _, want := range []string{"row_missing setting/dataset:nights", "row_wrong setting/discovery:nights", "row_missing slot/nights:1", "row_wrong slot/nights:3", "row_extra slot/nights:x",
 		"sum_wrong nights:4/2", "row_missing entry/" + string(ids[2]), "row_wrong entry/" + string(ids[1]), "row_extra entry/eid0000009999", "row_missing " + p.dir.hash("20261120_a.fits").Aggregate().String()} {
 		if !seen[want] {
-			t.Errorf("verify does not find %s, or names no rebuild: %v", want, seen)
+			t.Errorf("verify does not find %s: %v", want, seen)
 		}
 	}
-	p.says(1, words("rebuild"), "the new tables are not equal to the live ones", "slot_transition has 7 rows, the new one 8")
-	p.says(0, words("rebuild --resume --accept"))
+	if len(remedies) != 1 {
+		t.Fatalf("the remedies are %q", slices.Collect(maps.Keys(remedies)))
+	}
+	for remedy := range remedies {
+		commands := regexp.MustCompile("`accession ([^`]*)`").FindAllStringSubmatch(remedy, -1)
+		if len(commands) != 3 {
+			t.Fatalf("the remedy %q names other commands than three", remedy)
+		}
+		p.says(1, words(commands[0][1]), "the new tables are not equal to the live ones", "slot_transition has 7 rows, the new one 8")
+		p.says(21, words(commands[1][1]), "nights:4")
+		p.says(0, words(commands[2][1]))
+	}
 	p.shown()
 	if d := cmp.Diff(before, rows()); d != "" {
 		t.Errorf("the rows after the rebuild (-before +after):\n%s", d)

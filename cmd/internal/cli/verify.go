@@ -40,9 +40,10 @@ With --repair, what can be repaired without a person is listed with what would b
 with --repair --yes it is done: nodes are written again from the log, orphans are
 removed, rows of the inventory are made again from the storage manifests. Each repair is
 a write of its own with an event of its own, and is refused when its object has changed
-since it was read. Tables are not repaired but rebuilt, with ` + "`accession rebuild`" + `; what is
-missing or corrupt in the object store is copied back from a replica of its profile that
-has it, and never changed otherwise.
+since it was read. Tables are not repaired but rebuilt, with ` + "`accession rebuild`" + `, which
+stops where rows differ, and ` + "`accession rebuild --resume --accept`" + `. What is missing or
+corrupt in the object store is copied back from a replica of its profile that has it, and
+never changed otherwise.
 
 Each difference is a row, with a stable code and its remedy. Exit code 0: there is none;
 20: --repair can repair all of them; 21: a person is needed; 22: the check could not be

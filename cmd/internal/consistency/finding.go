@@ -162,9 +162,11 @@ type FindingCode struct {
 }
 
 const (
-	rewrite  = "`accession verify --repair` writes it again from the log"
-	discard  = "`accession verify --repair` removes it"
-	rebuild  = "`accession rebuild` rebuilds the tables from the log"
+	rewrite = "`accession verify --repair` writes it again from the log"
+	discard = "`accession verify --repair` removes it"
+	rebuild = "`accession rebuild` rebuilds the tables from the log"
+	// A rebuild stops where the tables differ, which damaged rows do.
+	replace  = "`accession rebuild` rebuilds the tables from the log beside these, names those that differ and stops; `accession diff` shows the rows, and `accession rebuild --resume --accept` puts the new tables in their place"
 	again    = "`accession verify --repair` makes it again from the storage manifest and the log"
 	relist   = "`accession verify --repair` makes it again as the file became known by the log, and has the directory read as a whole"
 	fromCopy = "`accession verify --repair` copies it from a replica that has it, as the auditor does; without one put a sound copy back into the store: what is corrupt is changed by nothing else"
@@ -228,12 +230,12 @@ var FindingCodes = []FindingCode{
 	{ProjectionBehind, InPostgres, Person, "the tables do not catch up with the log", "is a projector running? `accession status`"},
 	{StreamChanged, InPostgres, Person, "the tables follow another stream, or have events that the log has lost", "`accession restore log` restores lost events; then the projector goes on"},
 	{EventPoisoned, InPostgres, Person, "an event could not be applied; later ones of the same batch, job, file or setting wait", "its message says why; after the fix `accession poison retry --all` applies it and what waits behind it"},
-	{EventRowWrong, InPostgres, Person, "the history in the tables differs from the log", rebuild},
-	{RowMissing, InPostgres, Person, "a row is missing", rebuild},
-	{RowWrong, InPostgres, Person, "a row differs from its history", rebuild},
-	{RowBehind, InPostgres, Person, "a row is older than the events that were applied", rebuild},
-	{RowExtra, InPostgres, Person, "a row has no history", rebuild},
-	{SumWrong, InPostgres, Person, "numbers do not add up", rebuild},
+	{EventRowWrong, InPostgres, Person, "the history in the tables differs from the log", replace},
+	{RowMissing, InPostgres, Person, "a row is missing", replace},
+	{RowWrong, InPostgres, Person, "a row differs from its history", replace},
+	{RowBehind, InPostgres, Person, "a row is older than the events that were applied", replace},
+	{RowExtra, InPostgres, Person, "a row has no history", replace},
+	{SumWrong, InPostgres, Person, "numbers do not add up", replace},
 	{ViewsMissing, InPostgres, Person, "a table, view or function that the migrations make was dropped, or lacks columns", rebuild},
 	{RecordsAltered, InPostgres, Person, "schema record lacks a table or a column: it was dropped or altered", "put a copy of PostgreSQL back; `accession migrate` makes only what is newer"},
 	{VersionUnrecorded, InInventory, Repairable, "the inventory lacks a version that a job has recorded", again},
