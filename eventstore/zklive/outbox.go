@@ -80,7 +80,7 @@ func (o *outbox) led(lead context.Context, shard int) {
 // buckets. The pointer (the shard node's data) names the one that takes new items. A
 // bucket is closed by writing to it: a writer checks that the bucket it knows was never
 // written to, so that no item can follow in an old bucket once a newer one has any.
-// Entries are sequential, so that names give the commit order within a bucket.
+// Items are sequential nodes: their names are in commit order within a bucket.
 type buckets struct {
 	conn       *session.Conn
 	root       layout.Root

@@ -56,6 +56,9 @@ type badName struct {
 // noSweep are packages that end no overdue attempts.
 var noSweep = []string{"eventstore/...", "cmd/internal/app/drops", "cmd/internal/daemon/...", "cmd/internal/drop", "cmd/internal/forms", "cmd/internal/record", "cmd/internal/store"}
 
+// notPlans are packages that know nothing of the plans of PostgreSQL.
+var notPlans = []string{"domain/...", "eventstore/...", "cmd/..."}
+
 var badNames = []badName{
 	{everything, "picture", "expected nodes, observed nodes"},
 	{everything, "redraw", "expected nodes"},
@@ -75,6 +78,7 @@ var badNames = []badName{
 	{noSweep, "sweep", "purge, clean-up; a sweep ends overdue attempts"},
 	{[]string{"domain/fair", "domain/setting", "eventstore/codec"}, "clean", "normalise, sanitise; a clean-up removes what has ended"},
 	{noSweep, "swept", "purged, cleaned up; a sweep ends overdue attempts"},
+	{notPlans, "plan", "request, expected nodes, steps; a plan is PostgreSQL's"},
 	{everything, "place", "sequence, offset, index, directory, admission; a place in a deposit queue is free, pooled, runs"},
 	{[]string{"domain", "projections/...", "cmd/internal/app/report", "cmd/internal/daemon/report"}, "=Records", "MetadataRecords, or what is meant; the records are SQL"},
 	{[]string{"domain"}, "=record", "oneEvent, or what is meant; the records are SQL"},
@@ -151,12 +155,15 @@ func CheckWords(root fs.FS) ([]Finding, error) {
 			}
 			return true
 		})
-		for _, d := range declared(s.syntax) {
+		names := declared(s.syntax)
+		for _, d := range names {
 			if m := opening.FindStringSubmatch(d.doc.Text()); m != nil {
 				refuse(d.doc.Pos(), "the comment of %s says what it %s; say what it returns or reports", d.name, m[2])
 			}
+		}
+		for _, d := range append(names, local(s.syntax)...) {
 			for _, b := range badNames {
-				if matchesAny(b.packages, s.pkg) && b.names(d.name) {
+				if matchesAny(b.packages, s.pkg) && b.names(d.name) && !(d.local && b.whole()) {
 					refuse(d.pos, "the name %s has the word %s; use: %s", d.name, strings.TrimPrefix(b.word, "="), b.instead)
 				}
 			}
@@ -164,6 +171,9 @@ func CheckWords(root fs.FS) ([]Finding, error) {
 	}
 	return found, nil
 }
+
+// whole reports whether the name as a whole is bad, not one of its words.
+func (b badName) whole() bool { return strings.HasPrefix(b.word, "=") }
 
 func (b badName) names(name string) bool {
 	if whole, ok := strings.CutPrefix(b.word, "="); ok {
@@ -195,18 +205,20 @@ func wordsOf(name string) (words []string) {
 	return words
 }
 
-// declaration is a name that a file declares outside of functions: a function, a method,
-// a type, a field, a method of an interface, a constant or a variable.
+// declaration is a name that a file declares: a function, a method, a type, a field, a
+// method of an interface, a constant, a variable or a parameter.
 type declaration struct {
-	name string
-	pos  token.Pos
-	doc  *ast.CommentGroup
+	name  string
+	pos   token.Pos
+	doc   *ast.CommentGroup
+	local bool // to a function
 }
 
+// declared returns the names that a file declares outside of functions.
 func declared(f *ast.File) (all []declaration) {
 	add := func(doc *ast.CommentGroup, names ...*ast.Ident) {
 		for _, id := range names {
-			all = append(all, declaration{id.Name, id.Pos(), doc})
+			all = append(all, declaration{name: id.Name, pos: id.Pos(), doc: doc})
 		}
 	}
 	fields := func(n ast.Node) {
@@ -220,7 +232,7 @@ func declared(f *ast.File) (all []declaration) {
 			return true
 		})
 	}
-	all = append(all, declaration{f.Name.Name, f.Name.Pos(), f.Doc})
+	all = append(all, declaration{name: f.Name.Name, pos: f.Name.Pos(), doc: f.Doc})
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
@@ -237,6 +249,57 @@ func declared(f *ast.File) (all []declaration) {
 			}
 		}
 	}
+	return all
+}
+
+// local returns the names that functions declare for themselves: parameters, results,
+// receivers, variables and constants.
+func local(f *ast.File) (all []declaration) {
+	add := func(exprs ...ast.Expr) {
+		for _, e := range exprs {
+			if id, ok := e.(*ast.Ident); ok {
+				all = append(all, declaration{name: id.Name, pos: id.Pos(), local: true})
+			}
+		}
+	}
+	fields := func(list *ast.FieldList) {
+		if list == nil {
+			return
+		}
+		for _, field := range list.List {
+			for _, id := range field.Names {
+				add(id)
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			fields(n.Recv)
+		case *ast.FuncType:
+			fields(n.Params)
+			fields(n.Results)
+		case *ast.AssignStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Lhs...)
+			}
+		case *ast.RangeStmt:
+			if n.Tok == token.DEFINE {
+				add(n.Key, n.Value)
+			}
+		case *ast.DeclStmt:
+			if decl, ok := n.Decl.(*ast.GenDecl); ok {
+				for _, spec := range decl.Specs {
+					if spec, ok := spec.(*ast.ValueSpec); ok {
+						for _, id := range spec.Names {
+							add(id)
+						}
+					}
+				}
+			}
+		}
+		return true
+	})
 	return all
 }
 

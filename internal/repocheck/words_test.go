@@ -33,6 +33,14 @@ func TestWords(t *testing.T) {
 		{"eventstore/a_test.go", "type At struct{}", ""},
 		{"eventstore/storetest/a.go", "type At struct{}", ""},
 		{"eventstore/a.go", "func f(Order int) { Pair := 1 }", ""},
+		{"eventstore/a.go", "func f() { _, logPlace := 1, 2 }", "the name logPlace has the word place"},
+		{"eventstore/a.go", "func f() { for _, place := range t {} }", "the name place has the word place"},
+		{"eventstore/a.go", "func (places t) f() {}", "has the word place"},
+		{"eventstore/a.go", "func f() (place int) {}", "has the word place"},
+		{"eventstore/a.go", "var f = func(place int) {}", "has the word place"},
+		{"eventstore/a.go", "func f() { const place = 1 }", "has the word place"},
+		{"eventstore/a.go", "type plan struct{}", "has the word plan"},
+		{"projections/query/a.go", "func f() { plans := 1 }", ""},
 	} {
 		one(t, CheckWords, tree(c.file, "", c.body), c.want)
 	}

@@ -196,12 +196,12 @@ func (b bars) draw(w io.Writer, format string) error {
 		p.Y.Tick.Marker = marks
 	}
 	size := max(vg.Points(640), vg.Length(len(b.labels))*each+vg.Points(120))
-	picture, err := p.WriterTo(size, vg.Points(400), format)
+	image, err := p.WriterTo(size, vg.Points(400), format)
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", b.title, err)
 	}
 	var out bytes.Buffer
-	if _, err := picture.WriteTo(&out); err != nil {
+	if _, err := image.WriteTo(&out); err != nil {
 		return err
 	}
 	_, err = w.Write(bytes.ReplaceAll(out.Bytes(), []byte("font-family:"+typeface), []byte("font-family:"+typeface+", Arial, Helvetica, sans-serif")))

@@ -121,10 +121,10 @@ func (x *Inspector) InspectEntry(ctx context.Context, known compute.Entry, also 
 func (x *Inspector) ExpectedEntry(e compute.Entry, o eventstore.Observed) eventstore.Nodes {
 	e = x.passed(e, o)
 	nodes := x.root.Expected(x.root.EntryNodes(e))
-	place := x.root.Name(x.root.EntryName(e))
+	queued := x.root.Name(x.root.EntryName(e))
 	computes := layout.Encode(layout.EntryNodeOf(e, entry.Running))
-	if e.Owned() && bytes.Equal([]byte(o.Nodes[place]), computes) {
-		nodes[place] = string(computes)
+	if e.Owned() && bytes.Equal([]byte(o.Nodes[queued]), computes) {
+		nodes[queued] = string(computes)
 	}
 	return nodes
 }

@@ -59,11 +59,11 @@ func within(v any) any {
 	return v
 }
 
-// hidden returns a text without the place of the working directory: what is below it is
+// hidden returns a text without the path of the working directory: what is below it is
 // named from there.
 func hidden(c domain.Configuration, s string) string {
-	if place := strings.TrimSuffix(c.WorkingDir, event.WorkingDir(c.BatchID, c.WorkingDir)); place != "" && place != c.WorkingDir {
-		return strings.ReplaceAll(s, place, "")
+	if parent := strings.TrimSuffix(c.WorkingDir, event.WorkingDir(c.BatchID, c.WorkingDir)); parent != "" && parent != c.WorkingDir {
+		return strings.ReplaceAll(s, parent, "")
 	}
 	return s
 }

@@ -127,7 +127,7 @@ type Outbox interface {
 	Bucket(shard int) (int64, string)
 	// Refresh finds out which buckets take additions.
 	Refresh(ctx context.Context) error
-	// Written is called after an entry was written.
+	// Written is called after an addition was written.
 	Written(a Addition, path string, zxid int64)
 }
 
