@@ -300,6 +300,10 @@ var commits = []Mutant{{
 	Package: "projections", Test: "TestAddsUpAlways",
 }, {
 	Name: "the end of states in memory", Why: "a projector keeps every job that it ever saw, up to a bound of many megabytes", Was: true,
-	At: "projections/internal/fold markStored", Do: []Op{Never("ended")},
+	At: "projections/internal/fold (*states).written", Do: []Op{Never("ended")},
 	Package: "projections/internal/fold", Test: "TestEndedStatesAreDropped",
+}, {
+	Name: "the bound of states in memory", Why: "a projector keeps every job that has not ended",
+	At: "projections/internal/fold (*states).written", Do: []Op{Drop("dropOld")},
+	Package: "projections/internal/fold", Test: "TestTooManyStatesAreDropped",
 }}

@@ -35,14 +35,14 @@ func (f *Fold) loadBatches(ctx context.Context, q *pgdb.Queries, ids []string) e
 		if err != nil {
 			return err
 		}
-		f.batches[row.ID] = &batchState{Batch: b, rowState: rowState{stored: true, round: f.round}, row: row}
+		f.batches.load(row.ID, &batchState{Batch: b, row: row}, f.round)
 	}
 	return nil
 }
 
 // batch folds a batch's event.
 func (f *Fold) batch(r domain.Recorded) error {
-	s := f.batches[r.Aggregate.ID]
+	s := f.batches.byKey[r.Aggregate.ID]
 	from := s.State
 	next, err := domain.EvolveBatch(s.Batch, r)
 	if err != nil {

@@ -24,14 +24,14 @@ func (s *entryState) columns() pgdb.AccessionComputeEntry { return s.row }
 func (f *Fold) loadEntries(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadComputeEntries(ctx, ids)
 	for _, row := range rows {
-		f.entries[row.ID] = &entryState{EntryOf(row), rowState{stored: true, round: f.round}, row}
+		f.entries.load(row.ID, &entryState{EntryOf(row), rowState{}, row}, f.round)
 	}
 	return err
 }
 
 // entry folds an event of an entry.
 func (f *Fold) entry(r domain.Recorded) error {
-	s := f.entries[r.Aggregate.ID]
+	s := f.entries.byKey[r.Aggregate.ID]
 	next, err := compute.Evolve(s.Entry, r)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (s *depositState) columns() pgdb.AccessionDeposit { return s.AccessionDepos
 func (f *Fold) loadDeposits(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadDeposits(ctx, ids)
 	for _, row := range rows {
-		f.deposits[row.BatchID] = &depositState{row, rowState{stored: true, round: f.round}}
+		f.deposits.load(row.BatchID, &depositState{row, rowState{}}, f.round)
 	}
 	return err
 }
@@ -46,7 +46,7 @@ func depositedQuery(q lookup.Query) deposited {
 
 // deposit folds what an event of a batch or query changed of its ticket.
 func (f *Fold) deposit(r domain.Recorded, before, now deposited) {
-	s := f.deposits[now.id]
+	s := f.deposits.byKey[now.id]
 	switch {
 	case now.ticket.Waits() && !before.ticket.Waits(), now.ticket.Pooled() && !before.ticket.Pooled():
 		f.receive(r, now)
@@ -75,12 +75,12 @@ func (s *depositState) grabbed(rule, processor *string, ring *domain.RingPositio
 // receive begins a row for a deposit that joins a queue, or runs beside it. The row of the time
 // before is kept under a key of its own until it is written.
 func (f *Fold) receive(r domain.Recorded, now deposited) {
-	last := f.deposits[now.id]
+	last := f.deposits.byKey[now.id]
 	if last.Number > 0 {
-		f.deposits[fmt.Sprintf("%s/%d", now.id, last.Number)] = last
+		f.deposits.touch(fmt.Sprintf("%s/%d", now.id, last.Number), last, f.round)
 	}
-	f.deposits[now.id] = &depositState{pgdb.AccessionDeposit{
+	f.deposits.touch(now.id, &depositState{pgdb.AccessionDeposit{
 		BatchID: now.id, Number: last.Number + 1, Queue: now.ticket.Queue, UserName: now.ticket.User, Slot: now.ticket.Slot,
 		Size: now.size, ReceivedAt: r.Time.Time, Seq: int64(r.Seq), Synchronous: now.ticket.Synchronous,
-	}, rowState{dirty: true, round: f.round}}
+	}, rowState{dirty: true}}, f.round)
 }

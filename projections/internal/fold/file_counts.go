@@ -38,7 +38,7 @@ func countsOf(r domain.Recorded) []string {
 func (f *Fold) loadFileCounts(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadFileCounts(ctx, ids)
 	for _, row := range rows {
-		f.counts[row.ID] = &countState{row, rowState{stored: true, round: f.round}}
+		f.counts.load(row.ID, &countState{row, rowState{}}, f.round)
 	}
 	return err
 }
@@ -48,7 +48,7 @@ func (f *Fold) countFile(before, now domain.File) error {
 	if now.Spec.JobID == "" {
 		return nil
 	}
-	job, batch := f.counts[string(now.Spec.JobID)], f.counts[string(now.Spec.BatchID)]
+	job, batch := f.counts.byKey[string(now.Spec.JobID)], f.counts.byKey[string(now.Spec.BatchID)]
 	if job == nil || batch == nil {
 		return fmt.Errorf("it does not name job %q and batch %q, which its file was discovered with", now.Spec.JobID, now.Spec.BatchID)
 	}
@@ -86,7 +86,7 @@ func addFile(c *pgdb.AccessionFileCount, f domain.File, deleted bool, n int64) {
 
 // deleteFiles counts the files of a deleted job as deleted, whatever their states.
 func (f *Fold) deleteFiles(r domain.Recorded) error {
-	job, batch := f.counts[r.Aggregate.ID], f.counts[string(r.BatchID)]
+	job, batch := f.counts.byKey[r.Aggregate.ID], f.counts.byKey[string(r.BatchID)]
 	if job == nil || batch == nil {
 		return fmt.Errorf("%s does not delete a job", r.Type)
 	}

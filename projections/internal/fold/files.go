@@ -30,7 +30,7 @@ func (f *Fold) loadFiles(ctx context.Context, q *pgdb.Queries, ids []string) err
 		return err
 	}
 	for _, row := range rows {
-		f.files[row.RawFileHash] = &fileState{FileOf(row), rowState{stored: true, round: f.round}, row}
+		f.files.load(row.RawFileHash, &fileState{FileOf(row), rowState{}, row}, f.round)
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (f *Fold) loadFiles(ctx context.Context, q *pgdb.Queries, ids []string) err
 // file folds a file's event into its state, its transitions, its failed attempts and
 // the counters. All times but the event's own are the log's: one clock for all workers.
 func (f *Fold) file(r domain.Recorded) error {
-	s := f.files[r.Aggregate.ID]
+	s := f.files.byKey[r.Aggregate.ID]
 	before := s.File
 	next, err := domain.EvolveFile(before, r)
 	if err != nil {
@@ -48,7 +48,7 @@ func (f *Fold) file(r domain.Recorded) error {
 	at := domain.At(r.Stored).Time
 	if before.State == domain.FileNone {
 		s.row.Seq, s.row.DiscoveredAt = int64(r.Seq), at
-		if job := f.jobs[string(next.Spec.JobID)]; job != nil {
+		if job := f.jobs.byKey[string(next.Spec.JobID)]; job != nil {
 			s.row.Submitter = job.Configuration.Submitter
 		}
 	}
@@ -67,11 +67,11 @@ type lateJobs struct{ ids, submitters []string }
 // nameSubmitter sets the submitter of files that were discovered before their job was
 // created.
 func (f *Fold) nameSubmitter(job domain.Job) {
-	c := f.counts[string(job.ID)]
+	c := f.counts.byKey[string(job.ID)]
 	if c == nil || c.FilesListed == 0 {
 		return
 	}
-	for _, s := range f.files {
+	for _, s := range f.files.byKey {
 		if s.Spec.JobID == job.ID {
 			s.row.Submitter = job.Configuration.Submitter
 		}

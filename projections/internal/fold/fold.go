@@ -20,15 +20,15 @@ import (
 // that it adds. After [Fold.Written] it is used for the next transaction, which need not
 // read the states again.
 type Fold struct {
-	batches  map[string]*batchState
-	jobs     map[string]*jobState
-	files    map[string]*fileState
-	counts   map[string]*countState
-	settings map[string]*settingState
-	deposits map[string]*depositState
-	queries  map[string]*queryState
-	slots    map[string]*slotState
-	entries  map[string]*entryState
+	batches  *states[*batchState]
+	jobs     *states[*jobState]
+	files    *states[*fileState]
+	counts   *states[*countState]
+	settings *states[*settingState]
+	deposits *states[*depositState]
+	queries  *states[*queryState]
+	slots    *states[*slotState]
+	entries  *states[*entryState]
 
 	events          []pgdb.AccessionEvent
 	transitions     []pgdb.AccessionJobTransition
@@ -41,39 +41,18 @@ type Fold struct {
 	round int // number of this transaction, from 0
 }
 
-// rowState is what a fold knows of the row of a state.
-type rowState struct {
-	stored bool // the table has it
-	dirty  bool // it must be written
-	round  int  // in which an event last changed it
-}
-
 // New returns a fold that knows no state.
 func New() *Fold {
 	return &Fold{
-		batches: map[string]*batchState{}, jobs: map[string]*jobState{}, settings: map[string]*settingState{},
-		files: map[string]*fileState{}, counts: map[string]*countState{}, deposits: map[string]*depositState{}, queries: map[string]*queryState{}, entries: map[string]*entryState{},
-		slots:   map[string]*slotState{},
+		batches: newStates[*batchState](), jobs: newStates[*jobState](), settings: newStates[*settingState](),
+		files: newStates[*fileState](), counts: newStates[*countState](), deposits: newStates[*depositState](), queries: newStates[*queryState](), entries: newStates[*entryState](),
+		slots:   newStates[*slotState](),
 		retries: retries{byKey: map[attemptKey]*Retry{}},
 	}
 }
 
 // keySet is a set of keys.
 type keySet map[string]bool
-
-// ensureState adds an empty state for a key that the fold does not have, and the key to
-// toLoad, unless this is the first event of the aggregate, which has no row yet.
-func ensureState[S interface{ state() *rowState }](f *Fold, states map[string]S, key string, begin func() S, toLoad keySet, first bool) {
-	s, known := states[key]
-	if !known {
-		s = begin()
-		states[key] = s
-		if !first {
-			toLoad[key] = true
-		}
-	}
-	s.state().round = f.round
-}
 
 // keysToLoad are the keys of the states that must be read, by read model.
 type keysToLoad struct{ batches, jobs, files, counts, settings, deposits, queries, slots, entries keySet }
@@ -87,36 +66,36 @@ func newKeysToLoad() keysToLoad {
 func (f *Fold) ensureStates(r domain.Recorded, toLoad keysToLoad) {
 	id, first := r.Aggregate.ID, r.Version == 1
 	if r.BatchID != "" && r.Aggregate.Kind != domain.KindFile {
-		ensureState(f, f.batches, string(r.BatchID), func() *batchState { return newBatch(r.BatchID) }, toLoad.batches, false)
+		f.batches.ensure(string(r.BatchID), f.round, func() *batchState { return newBatch(r.BatchID) }, toLoad.batches, false)
 	}
 	switch r.Aggregate.Kind {
 	case domain.KindBatch:
-		ensureState(f, f.batches, id, func() *batchState { return newBatch(domain.BatchID(id)) }, toLoad.batches, false)
-		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
+		f.batches.ensure(id, f.round, func() *batchState { return newBatch(domain.BatchID(id)) }, toLoad.batches, false)
+		f.deposits.ensure(id, f.round, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindJob:
 		f.ensureJob(domain.JobID(id), toLoad, first)
 	case domain.KindSetting:
-		ensureState(f, f.settings, id, func() *settingState { return &settingState{} }, toLoad.settings, first)
+		f.settings.ensure(id, f.round, func() *settingState { return &settingState{} }, toLoad.settings, first)
 	case domain.KindQuery:
-		ensureState(f, f.queries, id, func() *queryState { return &queryState{} }, toLoad.queries, first)
-		ensureState(f, f.deposits, id, func() *depositState { return &depositState{} }, toLoad.deposits, first)
+		f.queries.ensure(id, f.round, func() *queryState { return &queryState{} }, toLoad.queries, first)
+		f.deposits.ensure(id, f.round, func() *depositState { return &depositState{} }, toLoad.deposits, first)
 	case domain.KindSlot:
-		ensureState(f, f.slots, id, func() *slotState { return &slotState{} }, toLoad.slots, first)
+		f.slots.ensure(id, f.round, func() *slotState { return &slotState{} }, toLoad.slots, first)
 	case domain.KindEntry:
-		ensureState(f, f.entries, id, func() *entryState { return &entryState{} }, toLoad.entries, first)
+		f.entries.ensure(id, f.round, func() *entryState { return &entryState{} }, toLoad.entries, first)
 	case domain.KindFile:
-		ensureState(f, f.files, id, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
+		f.files.ensure(id, f.round, func() *fileState { return newFile(domain.FileHash(id)) }, toLoad.files, first)
 		if m, ok := domain.MoveOfFile(r.Data); ok && first && m.JobID != "" {
 			f.ensureJob(m.JobID, toLoad, false) // whose submitter is the file's
 		}
 	}
 	for _, key := range countsOf(r) {
-		ensureState(f, f.counts, key, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, toLoad.counts, false)
+		f.counts.ensure(key, f.round, func() *countState { return &countState{AccessionFileCount: pgdb.AccessionFileCount{ID: key}} }, toLoad.counts, false)
 	}
 }
 
 func (f *Fold) ensureJob(id domain.JobID, toLoad keysToLoad, first bool) {
-	ensureState(f, f.jobs, string(id), func() *jobState { return newJob(id) }, toLoad.jobs, first)
+	f.jobs.ensure(string(id), f.round, func() *jobState { return newJob(id) }, toLoad.jobs, first)
 }
 
 // Load reads the states that the events change and that the fold does not have. A state is
@@ -188,12 +167,6 @@ func (f *Fold) foldState(r domain.Recorded) error {
 	default:
 		return fmt.Errorf("there is no read model for a %s", r.Aggregate.Kind)
 	}
-}
-
-// row is a state that is stored as a row: columns returns it.
-type row[R any] interface {
-	columns() R
-	state() *rowState
 }
 
 // Step writes the rows of one table.
@@ -270,36 +243,16 @@ func (f *Fold) Written(most int) {
 	f.fileTransitions = make([]pgdb.AccessionFileTransition, 0, len(f.fileTransitions))
 	f.slotTransitions = nil
 	f.retries, f.lateJobs = retries{byKey: map[attemptKey]*Retry{}}, lateJobs{}
-	markStored(f.batches, f.round, most)
-	markStored(f.jobs, f.round, most)
-	markStored(f.files, f.round, most)
-	markStored(f.counts, f.round, most)
-	markStored(f.settings, f.round, most)
-	markStored(f.deposits, f.round, most)
-	markStored(f.queries, f.round, most)
-	markStored(f.slots, f.round, most)
-	markStored(f.entries, f.round, most)
+	f.batches.written(f.round, most)
+	f.jobs.written(f.round, most)
+	f.files.written(f.round, most)
+	f.counts.written(f.round, most)
+	f.settings.written(f.round, most)
+	f.deposits.written(f.round, most)
+	f.queries.written(f.round, most)
+	f.slots.written(f.round, most)
+	f.entries.written(f.round, most)
 	f.round++
-}
-
-// inFlight is how many rounds a rebuild may have written and not committed yet. Their states
-// are kept.
-const inFlight = 2
-
-// markStored marks changed states as stored and drops those that [Fold.Written]
-// does not keep.
-func markStored[S interface {
-	state() *rowState
-	ended() bool
-}](states map[string]S, round, most int) {
-	for key, s := range states {
-		switch k := s.state(); {
-		case k.dirty:
-			k.stored, k.dirty = true, false
-		case k.round+inFlight <= round && (len(states) > most || s.ended()):
-			delete(states, key)
-		}
-	}
 }
 
 // copySteps returns the step that writes new rows, none = there are no rows.
@@ -312,31 +265,11 @@ func copySteps[R any](schema, table string, rows []R) []Step {
 
 // writeSteps returns the steps that write the states of one kind that have changed: new
 // ones are added, others updated.
-func writeSteps[R any, S row[R]](names migrations.Names, c change, states map[string]S) []Step {
-	fresh, old := changed(states)
+func writeSteps[R any, S row[R]](names migrations.Names, c change, s *states[S]) []Step {
+	fresh, old := changed(s)
 	return append(copySteps(names.Tables, c.table, fresh), func(ctx context.Context, tx pgx.Tx) error {
 		return updateRows(ctx, tx, names.Tables, c, old)
 	})
-}
-
-// changed returns the rows of states that have changed, in the order of their keys: of
-// those that have no row yet, and of the others.
-func changed[R any, S row[R]](states map[string]S) (fresh, old []R) {
-	var dirty []string
-	for key, s := range states {
-		if s.state().dirty {
-			dirty = append(dirty, key)
-		}
-	}
-	slices.Sort(dirty)
-	for _, key := range dirty {
-		if s := states[key]; s.state().stored {
-			old = append(old, s.columns())
-		} else {
-			fresh = append(fresh, s.columns())
-		}
-	}
-	return fresh, old
 }
 
 // Put writes rows in one statement, as one JSON array; without rows it does nothing.

@@ -34,7 +34,7 @@ func (f *Fold) loadJobs(ctx context.Context, q *pgdb.Queries, ids []string) erro
 		if err != nil {
 			return err
 		}
-		f.jobs[row.ID] = &jobState{j, rowState{stored: true, round: f.round}, row}
+		f.jobs.load(row.ID, &jobState{j, rowState{}, row}, f.round)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (f *Fold) loadJobs(ctx context.Context, q *pgdb.Queries, ids []string) erro
 // job folds a job's event into its state, its batch's counters, its transitions and its
 // retries.
 func (f *Fold) job(r domain.Recorded) error {
-	s := f.jobs[r.Aggregate.ID]
+	s := f.jobs.byKey[r.Aggregate.ID]
 	from := s.State
 	next, err := domain.EvolveJob(s.Job, r)
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *Fold) job(r domain.Recorded) error {
 	if from == s.State {
 		return nil
 	}
-	batch := f.batches[string(s.Configuration.BatchID)]
+	batch := f.batches.byKey[string(s.Configuration.BatchID)]
 	if batch == nil {
 		return fmt.Errorf("it names batch %q, its job belongs to %s", r.BatchID, s.Configuration.BatchID)
 	}

@@ -43,19 +43,3 @@ func (f *Fold) Retries() []*Retry { return f.retries.order }
 func (f *Fold) DropTransitions() {
 	f.transitions, f.fileTransitions, f.reports = f.transitions[:0], f.fileTransitions[:0], f.reports[:0]
 }
-
-func rowOf[R any, S row[R]](states map[string]S, key string) (r R, ok bool) {
-	s, ok := states[key]
-	if ok {
-		r = s.columns()
-	}
-	return r, ok
-}
-
-func rowsOf[R any, S row[R]](states map[string]S) []R {
-	rows := make([]R, 0, len(states))
-	for _, key := range keys(states) {
-		rows = append(rows, states[key].columns())
-	}
-	return rows
-}

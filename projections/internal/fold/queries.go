@@ -25,14 +25,14 @@ func (s *queryState) columns() pgdb.AccessionQuery { return s.row }
 func (f *Fold) loadQueries(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadQueries(ctx, ids)
 	for _, row := range rows {
-		f.queries[row.ID] = &queryState{QueryOf(row), rowState{stored: true, round: f.round}, row}
+		f.queries.load(row.ID, &queryState{QueryOf(row), rowState{}, row}, f.round)
 	}
 	return err
 }
 
 // query folds a query's event.
 func (f *Fold) query(r domain.Recorded) error {
-	s := f.queries[r.Aggregate.ID]
+	s := f.queries.byKey[r.Aggregate.ID]
 	next, err := lookup.Evolve(s.Query, r)
 	if err != nil {
 		return err

@@ -26,14 +26,14 @@ func (f *Fold) loadSettings(ctx context.Context, q *pgdb.Queries, ids []string) 
 	}
 	for _, row := range rows {
 		s := SettingOf(row)
-		f.settings[s.Aggregate().ID] = &settingState{s, rowState{stored: true, round: f.round}, row}
+		f.settings.load(s.Aggregate().ID, &settingState{s, rowState{}, row}, f.round)
 	}
 	return nil
 }
 
 // setting folds a setting's event.
 func (f *Fold) setting(r domain.Recorded) error {
-	s := f.settings[r.Aggregate.ID]
+	s := f.settings.byKey[r.Aggregate.ID]
 	next, err := domain.EvolveSetting(s.Setting, r)
 	if err != nil {
 		return err

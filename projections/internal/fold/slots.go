@@ -22,7 +22,7 @@ func (s *slotState) columns() pgdb.AccessionSlot { return s.row }
 func (f *Fold) loadSlots(ctx context.Context, q *pgdb.Queries, ids []string) error {
 	rows, err := q.LoadSlots(ctx, ids)
 	for _, row := range rows {
-		f.slots[row.ID] = &slotState{SlotOf(row), rowState{stored: true, round: f.round}, row}
+		f.slots.load(row.ID, &slotState{SlotOf(row), rowState{}, row}, f.round)
 	}
 	return err
 }
@@ -30,7 +30,7 @@ func (f *Fold) loadSlots(ctx context.Context, q *pgdb.Queries, ids []string) err
 // slot folds a slot's event into its state and its transitions. All times but the event's
 // own are the log's.
 func (f *Fold) slot(r domain.Recorded) error {
-	s := f.slots[r.Aggregate.ID]
+	s := f.slots.byKey[r.Aggregate.ID]
 	before := s.Slot
 	next, err := slot.Evolve(before, r)
 	if err != nil {
