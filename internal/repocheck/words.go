@@ -163,7 +163,7 @@ func CheckWords(root fs.FS) ([]Finding, error) {
 		}
 		for _, d := range append(names, local(s.syntax)...) {
 			for _, b := range badNames {
-				if matchesAny(b.packages, s.pkg) && b.names(d.name) && !(d.local && b.whole()) {
+				if matchesAny(b.packages, s.pkg) && b.names(d.name) && (!d.local || !b.whole()) {
 					refuse(d.pos, "the name %s has the word %s; use: %s", d.name, strings.TrimPrefix(b.word, "="), b.instead)
 				}
 			}
