@@ -59,7 +59,7 @@ func (o *crashInstallation) submits(at, key, files string, s *submitting) error 
 // listens waits until something does at an address, or the process is dead.
 func listens(at string, dead <-chan struct{}) {
 	for {
-		res, err := http.Get("http://" + at + "/v1/openapi.json") //nolint:noctx // of this machine
+		res, err := http.Get("http://" + at + "/v1/self") //nolint:noctx // of this machine; refused without a key
 		if err == nil {
 			_ = res.Body.Close()
 			return
@@ -75,14 +75,22 @@ func listens(at string, dead <-chan struct{}) {
 // passes returns the points that a process passes while it takes two deposits.
 func (o *crashInstallation) passes(key, files string, of ...submitting) (points []string) {
 	o.t.Helper()
+	return o.passed(func(at string) {
+		for i := range of {
+			o.must(o.submits(at, key, files, &of[i]))
+		}
+	})
+}
+
+// passed returns the points that a process of the role http passes while it is asked.
+func (o *crashInstallation) passed(ask func(at string)) (points []string) {
+	o.t.Helper()
 	file, at := filepath.Join(o.t.TempDir(), "passed"), port(o.t)
 	s := o.serveAt("ACCESSION_PASSED="+file, "--roles", "http", "--set", "listen_http="+at)
 	listens(at, nil)
 	before, err := os.ReadFile(file)
 	o.must(err)
-	for i := range of {
-		o.must(o.submits(at, key, files, &of[i]))
-	}
+	ask(at)
 	after, err := os.ReadFile(file)
 	o.must(err)
 	s.stop()
