@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/leases"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
@@ -16,8 +18,13 @@ import (
 )
 
 // owned are the things of one deposit, and what its depositor has made besides: an upload that
-// waits, a query, a bulk action, and an API key.
-type owned struct{ batch, job, file, collection, profile, object, upload, query, bulk, key string }
+// waits, a query, a bulk action, and an API key. What is of no collection is there too: work that
+// has ended with an output, the leases of other work and of a task, an event that cannot be read,
+// and a processor.
+type owned struct {
+	batch, job, file, collection, profile, object, upload, query, bulk, key string
+	entry, token, task, seq, processor                                      string
+}
 
 // of returns the one that an operation's path names.
 func (o owned) of(path string) string {
@@ -43,11 +50,19 @@ func (o owned) of(path string) string {
 	case strings.Contains(path, "/slots/{"):
 		return o.profile + ":1"
 	case strings.Contains(path, "/entries/{"):
-		return "eid0000009999"
+		return o.entry
 	case path == "/v1/profiles/{name}", strings.HasPrefix(path, "/v1/datasets/{"), strings.HasPrefix(path, "/v1/discoveries/{"):
 		return o.profile
 	}
 	return ""
+}
+
+// lease returns the token that an operation's path names.
+func (o owned) lease(path string) string {
+	if strings.HasPrefix(path, "/v1/tasks/") {
+		return o.task
+	}
+	return o.token
 }
 
 // firstOf returns what was made of a deposit, once the tables show it at rest.
@@ -72,6 +87,63 @@ func (o *owned) makes(d *door, user string) {
 	o.query = made("depositor/"+o.collection, "/v1/queries?name=list.txt", "bid0000000001\n")
 	o.bulk = made("operator/"+o.collection, "/v1/bulk-actions", `{"kind":"job","verb":"requeue","filter":{"state":"failed"},"reason":"to try it"}`)
 	o.key = strings.Split(d.in.keyOf(user+"."+o.collection, "reader", "--collection", o.collection), "_")[1]
+	o.entry, o.token = d.leased(o.collection)
+	const root = "root admin/*"
+	d.ask(root, http.MethodPut, "/v1/compute/claims/"+o.token+"/outputs/a.txt", "a file", "Content-Type: application/octet-stream").is(d, http.StatusOK, "")
+	d.ask(root, http.MethodPost, "/v1/compute/claims/"+o.token+"/complete", `{"result":1}`).is(d, http.StatusOK, "")
+	_, o.token = d.leased(o.collection)
+	o.seq = fmt.Sprint(d.in.publish("job.jid000000888"+fmt.Sprint(len(o.collection)), "half an event"))
+	o.processor = "films-" + o.collection
+	d.in.says(0, words("processor add metadata "+o.processor+" --users eve --reason x"))
+}
+
+// leased requests work and takes it.
+func (d *door) leased(dataset string) (entry, token string) {
+	d.in.t.Helper()
+	const root = "root admin/*"
+	d.ask(root, http.MethodPost, "/v1/compute/entries", `{"dataset":"of-`+dataset+`","inputs":["https://data.example.org/a.nc"],"key":"`+rand.Text()+`"}`).is(d, http.StatusOK, "")
+	var w leases.Work
+	d.ask(root, http.MethodPost, "/v1/compute/claims", `{"worker":"w","datasets":["of-`+dataset+`"],"wait":30,"lease":3600}`).into(d, &w)
+	if w.Token == "" {
+		d.in.t.Fatalf("no work of %s: %+v", dataset, w)
+	}
+	return w.Entry, w.Token
+}
+
+// tasks takes the work of a state of so many jobs, which their profile leaves to workers.
+func (d *door) tasks(n int) (tokens []string) {
+	in := d.in
+	in.t.Helper()
+	good := goodServer(in.t)
+	for i := range n {
+		in.depositFor("tasks", fmt.Sprintf("hand%d", i), fmt.Sprintf("%s/task-%d.txt", good, i), domain.TypeFile)
+	}
+	for range n {
+		waitFor(in.t, "the work of a state", func() bool {
+			var w leases.Work
+			d.ask("root admin/*", http.MethodPost, "/v1/tasks/pending/claims", `{"worker":"w","wait":30,"lease":3600}`).into(d, &w)
+			tokens = append(tokens, w.Token)
+			if w.Token == "" {
+				tokens = tokens[:len(tokens)-1]
+			}
+			return w.Token != ""
+		})
+	}
+	return tokens
+}
+
+// ended gives a thing another lease, once a request has ended the one that it had.
+func (d *door) ended(op *operation.Operation, o *owned, tasks *[]string) {
+	d.in.t.Helper()
+	switch op.Name {
+	case "compute.complete", "compute.fail":
+		_, o.token = d.leased(o.collection)
+	case "task.complete", "task.fail":
+		if len(*tasks) == 0 {
+			d.in.t.Fatal("no task is left")
+		}
+		o.task, *tasks = (*tasks)[0], (*tasks)[1:]
+	}
 }
 
 // requests are what operations need besides their path.
@@ -141,14 +213,18 @@ func TestRightsOverHTTP(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "drop_dir="+t.TempDir(), "queue_synchronous=1000")
 	in.profileOfRocks("")
+	in.profileOfTasks("{state: pending}")
 	stop := in.serveInProcess().stop
+	d := in.door()
 	good, listed := goodServer(t), url.QueryEscape(directoryServer(t))
 	things := map[string]owned{
 		"of test":  in.firstOf(in.depositFor("test", "ana", good+"/batch.checkm", domain.TypeBatchManifest), "test"),
 		"of rocks": in.firstOf(in.depositFor("rocks", "bob", good+"/batch.checkm", domain.TypeBatchManifest), "rocks"),
 		"nowhere": {"bid0000009999", "jid0000009999", strings.Repeat("ab", 32), "sand", "sand", "ark:/99999/sand",
-			"019ab000-0000-7000-8000-000000000000", "qid0000009999", "019ab000-0000-7000-8000-000000000000", "abcdefgh"},
+			"019ab000-0000-7000-8000-000000000000", "qid0000009999", "019ab000-0000-7000-8000-000000000000", "abcdefgh",
+			"eid0000009999", "eid0000009999.sand", "eid0000009999.sand", "4711", "sand"},
 	}
+	tasks := d.tasks(12)
 	stop()
 	in.serveInProcess(run.RoleRelay, run.RoleProjector) // what is accepted waits
 	for _, name := range []string{"test", "rocks"} {
@@ -157,12 +233,13 @@ func TestRightsOverHTTP(t *testing.T) {
 		in.says(0, []string{"slot", "add", name, "1", "--from", "2126-11-27T18:00Z", "--to", "2126-11-28T09:00Z"}, name)
 	}
 	in.must(in.app.CatchUp(in.ctx()))
-	d := in.door()
 	for name, user := range map[string]string{"of test": "ana", "of rocks": "bob"} {
 		o := things[name]
 		o.makes(d, user)
+		o.task, tasks = tasks[0], tasks[1:]
 		things[name] = o
 	}
+	in.must(in.app.CatchUp(in.ctx()))
 	callers := []string{"cy", "ana operator/test", "ana depositor/rocks", "ana depositor/test", "bob reader/test depositor/rocks"}
 	for _, role := range access.Roles {
 		for _, scope := range []string{"test", "rocks", "*"} {
@@ -175,7 +252,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", "eid0000009999.sand", "{state}", "recording", "{n}", "1", "{seq}", "4711", "{processor}", "films", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", thing.lease(op.Path), "{state}", "pending", "{n}", "1", "{seq}", thing.seq, "{processor}", thing.processor, "outputs/{name}", "outputs/a.txt", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`
@@ -185,6 +262,10 @@ func TestRightsOverHTTP(t *testing.T) {
 					query += "&dry_run=true"
 				}
 				a := d.ask(caller, op.Method, path+"?"+strings.TrimPrefix(query, "&"), strings.ReplaceAll(more.body, "PROFILE", thing.profile))
+				if a.status == http.StatusOK {
+					d.ended(op, &thing, &tasks)
+					things[name] = thing
+				}
 				want := mayAnswer(op, caller, name, thing)
 				if !slices.Contains(want, a.status) {
 					t.Errorf("%s by %q of what is %s: %d, want one of %v: %s", op.Name, caller, name, a.status, want, a.body)
@@ -266,8 +347,14 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 			return []int{http.StatusOK, http.StatusNotFound, http.StatusConflict} // the user is there, or is not
 		case op.Need == access.See && !all("reader") && !all("operator") && !admin, op.Need == access.Act && !all("operator") && !admin, op.Need == access.Administer:
 			return []int{http.StatusForbidden}
-		case strings.Contains(op.Path, "{id}") && (name == "nowhere" || strings.Contains(op.Path, "/entries/")), strings.Contains(op.Path, "{seq}"), strings.Contains(op.Path, "{processor}") && op.Name != "processor.add":
+		case name == "nowhere" && (strings.Contains(op.Path, "{id}") || strings.Contains(op.Path, "{seq}") || strings.Contains(op.Path, "{processor}") && op.Name != "processor.add"):
 			return []int{http.StatusNotFound}
+		case strings.Contains(op.Path, "{token}") && name == "nowhere": // such a lease has ended
+			return []int{http.StatusConflict}
+		case op.Name == "compute.input": // it has a URL of its own
+			return []int{http.StatusNotFound}
+		case op.Need == access.See, strings.Contains(op.Path, "{token}"):
+			return ok
 		}
 		return changed[:2]
 	case operation.OnCollection:
@@ -303,8 +390,7 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 
 // unchangeable are the operations that take If-Match and are refused here whatever the version
 // is: what they are about is not there, is of a job, or has no report yet.
-var unchangeable = map[string]int{"compute.retry": 404, "processor.set": 404, "processor.start": 404, "processor.stop": 404, "processor.rm": 404,
-	"file.redownload": 409, "file.reprocess": 409, "file.abandon": 409, "query.send-report": 409}
+var unchangeable = map[string]int{"file.redownload": 409, "file.reprocess": 409, "file.abandon": 409, "query.send-report": 409}
 
 // outdated sends every command that takes If-Match a version that never was.
 func (d *door) outdated(thing owned) {
@@ -314,7 +400,11 @@ func (d *door) outdated(thing owned) {
 		if _, takes := op.Input.FieldByName("IfMatch"); !takes {
 			continue
 		}
-		path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{processor}", "films", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+		processor := thing.processor
+		if op.Name == "processor.add" { // one that is there is refused whatever the version is
+			processor = "films"
+		}
+		path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{processor}", processor, "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 		more, ok := requests[op.Name]
 		if !ok {
 			more.body = `{"reason":"to try it"}`
