@@ -99,10 +99,11 @@ setup-test:
 	@deploy/setup/install.sh test
 	@deploy/setup/webservers.sh bin/web
 	@deploy/setup/ocfl.sh bin/ocfl
+	@deploy/setup/rclone.sh bin/rclone
 	@deploy/setup/browser.sh bin/browser
 
-# Tests that need a browser or the reader of OCFL, and no servers.
-WITH_TOOLS := (InABrowser|OCFLReadByAnotherProgram)$$
+# Tests that need a browser, the reader of OCFL or rclone, and no servers.
+WITH_TOOLS := (InABrowser|OCFLReadByAnotherProgram|OfRclone)$$|/^S3$$
 
 unit: ## tests that need no servers, and nothing of bin/
 	@$(GOTEST) -skip '$(WITH_TOOLS)' $$(go list ./... | grep -vE '$(NEED_SERVERS)')

@@ -7,7 +7,7 @@ set -euo pipefail
 
 need_servers='TestExamplesOfReports|TestReportsToFiles'
 take_long='TestLongReportsAreStreamed|TestMemoryDoesNotGrowWithTheExport|TestOCFLWriterThatIsKilled'
-need_tools='TestOCFLReadByAnotherProgram'
+need_tools='TestOCFLReadByAnotherProgram|Test.*OfRclone'
 
 grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u |
-	xargs -r sh -c 'go test -vet=off -count=1 "$@" -skip "$0" -update' "^($need_servers|$take_long|$need_tools)$"
+	xargs -r sh -c 'go test -vet=off -count=1 "$@" -skip "$0" -update' "^($need_servers|$take_long|$need_tools)\$|/^S3\$"

@@ -27,7 +27,7 @@ var Effects = []Effect{
 	{[]string{"projections"}, []string{"pgx.BeginTxFunc", "tables.Create"}},
 	{[]string{"cmd/internal/record"}, []string{"pgx.BeginFunc"}},
 	{[]string{"cmd/internal/notify", "cmd/internal/mint/service"}, []string{"via.Do"}},
-	{[]string{"cmd/internal/store"}, []string{"*.bucket.Copy", "*.bucket.Delete", "*.bucket.NewWriter"}},
+	{[]string{"cmd/internal/store"}, []string{"*.bucket.Copy", "*.bucket.Delete", "*.bucket.NewWriter", "*.bucket.WriteAll"}},
 	{[]string{"cmd/internal/store", "cmd/internal/notify", "cmd/internal/wire", "cmd/internal/daemon"}, fileCalls},
 }
 
@@ -48,8 +48,8 @@ var Unmarked = map[string]string{
 	"cmd/internal/store Abort p.root.Remove":                     "its own part after an error; a process that dies leaves it, as after the part was created",
 	"cmd/internal/record LeadBulkAction pgx.BeginFunc":           "a transaction that only holds a lock",
 	"cmd/internal/notify makeDir os.Mkdir":                       "the drop that the start has made is gone: it is made again",
-	"cmd/internal/store move s.bucket.Copy":                      "in a bucket that is no directory, one request of its driver",
-	"cmd/internal/store move s.bucket.Delete":                    "its own upload after an error, or in a bucket that is no directory",
+	"cmd/internal/store provesConditions s.bucket.WriteAll":      "an empty object under a name of its own, which nothing reads",
+	"cmd/internal/store provesConditions s.bucket.Delete":        "its own empty object",
 }
 
 // CheckEffects asks for crash points before and after each side effect: it is the only

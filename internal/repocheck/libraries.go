@@ -43,8 +43,8 @@ var Libraries = []Library{
 	// The world outside.
 	{"gocloud.dev", []string{"cmd/internal/store/..."}, []string{"cmd/internal/daemon", "cmd/accession/e2e"},
 		"Apache-2.0", "Objects in a directory or in S3 and the like, as the URL says. The directory driver does not sync: the store does it itself, file and directory."},
-	{"github.com/aws/aws-sdk-go-v2", []string{"cmd/internal/fetch"}, nil,
-		"Apache-2.0", "Lists buckets and signs the URLs of their objects; its requests go through the guarded client. It has no part in storing."},
+	{"github.com/aws/aws-sdk-go-v2", []string{"cmd/internal/fetch", "cmd/internal/store", "internal/testkit/bucket"}, nil,
+		"Apache-2.0", "Lists buckets and signs the URLs of their objects; these requests go through the guarded client. Under gocloud.dev it reads and writes object stores in S3, with the keys that the tools of AWS find."},
 	{"code.dny.dev/ssrf", []string{"cmd/internal/fetch/..."}, nil,
 		"MIT", "Refuses special addresses in the dialer, after name resolution; the standard library lets many of them through. An upgrade renews the list."},
 	{"github.com/wneessen/go-mail", []string{"cmd/internal/notify/..."}, nil,

@@ -30,6 +30,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore/jslog"
 	"github.com/accession-ingest/accession/eventstore/zklive"
+	"github.com/accession-ingest/accession/internal/testkit/bucket"
 	"github.com/accession-ingest/accession/internal/testkit/history"
 	zktree "github.com/accession-ingest/accession/internal/testkit/tree"
 	"github.com/accession-ingest/accession/projections/projtest"
@@ -52,7 +53,9 @@ func TestMain(m *testing.M) {
 	if !explicit { // tests mostly wait: for sessions to end, for grace times
 		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
+	removeKey := bucket.SetKey()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		removeKey()
 		_ = os.RemoveAll(buildsDir)
 		os.Exit(code)
 	}))

@@ -47,7 +47,8 @@ type Config struct {
 
 	// DataDir is the directory of what the next five settings do not put elsewhere.
 	DataDir string `key:"data_dir" default:"/var/lib/accession" form:"directory"`
-	// Store is the object store: a directory or a bucket URL. Default DATA_DIR/store.
+	// Store is the object store: a directory, or s3://BUCKET/PREFIX?endpoint=URL&profile=NAME.
+	// Default DATA_DIR/store.
 	Store string `key:"store" secret:"true" form:"store"`
 	// WorkDir is the working directory of jobs, shared by all processes of an
 	// installation. Default DATA_DIR/work.

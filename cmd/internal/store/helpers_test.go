@@ -15,12 +15,16 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/testkit/bucket"
 )
 
 // kinds of bucket that every test of the object store runs against.
 var buckets = map[string]func(t *testing.T) *Store{
 	"directory": func(t *testing.T) *Store { return open(t, t.TempDir()+"/a/b/store") },
 	"memory":    func(t *testing.T) *Store { return open(t, "mem://") },
+	"S3": func(t *testing.T) *Store {
+		return open(t, bucket.Rclone(t, "archive").Location("archive", "kept/here"))
+	},
 }
 
 func eachBucket(t *testing.T, test func(t *testing.T, s *Store)) {

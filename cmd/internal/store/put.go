@@ -21,12 +21,14 @@ import (
 	"github.com/accession-ingest/accession/internal/crash"
 )
 
-// tmpPrefix is where a directory keeps writes under way, and any bucket keeps
-// uploads until their digest is known.
+// tmpPrefix is where a directory keeps writes under way.
 const tmpPrefix = "tmp/"
 
 // stagePrefix begins the keys of versions that are written there as a whole.
 const stagePrefix = tmpPrefix + "ocfl-"
+
+// contentType is that of every object: without one the first bytes are held back to guess it.
+const contentType = "application/octet-stream"
 
 // Blob is what was stored.
 type Blob struct {
@@ -62,6 +64,11 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) 
 	if strings.HasPrefix(key, tmpPrefix) && !strings.HasPrefix(key, stagePrefix) {
 		return Blob{}, &Error{Code: CodeBadKey, Op: "put", Key: key, Hint: "tmp/ is for writes under way"}
 	}
+	if o.absent {
+		if err := s.provesConditions(ctx); err != nil {
+			return Blob{}, wrap("put", key, err)
+		}
+	}
 	var got Blob
 	var err error
 	if s.dir == nil {
@@ -69,7 +76,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) 
 	} else {
 		tmp := newTmp()
 		if got, err = s.write(ctx, tmp, r, putOptions{want: o.want}); err == nil {
-			err = s.move(ctx, tmp, key, o)
+			err = s.dir.move(tmp, key, o.absent, o.unsynced)
 		}
 	}
 	got.Key = key
@@ -101,7 +108,7 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, o putOptions
 	var w *blob.Writer
 	err := crash.Around("store/put/create", func() (err error) {
 		w, err = s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-			ContentType: "application/octet-stream", // else the first bytes are held back to guess it
+			ContentType: contentType,
 			IfNotExist:  o.absent,
 			BeforeWrite: func(as func(any) bool) error {
 				if as(&file) {
@@ -159,20 +166,6 @@ func (b Blob) check(want *Blob) error {
 	return nil
 }
 
-// move moves a temporary object to its key.
-func (s *Store) move(ctx context.Context, tmp, key string, o putOptions) error {
-	var err error
-	if s.dir != nil {
-		err = s.dir.move(tmp, key, o.absent, o.unsynced)
-	} else {
-		err = s.bucket.Copy(ctx, key, tmp, nil)
-	}
-	if err != nil || s.dir == nil {
-		_ = s.bucket.Delete(context.WithoutCancel(ctx), tmp) // left over, it would only take space
-	}
-	return err
-}
-
 // measure reads an object and returns its size and SHA-256.
 func (s *Store) measure(ctx context.Context, key string) (Blob, error) {
 	return s.Measure(ctx, key, func(r io.Reader) io.Reader { return r })
@@ -212,25 +205,45 @@ func (m *meter) blob(key string) Blob {
 
 // KeepUpload stores an uploaded payload and returns the URL under which it can be
 // deposited. The same bytes under the same name give the same URL. The name is
-// one part, without slashes.
-func (s *Store) KeepUpload(ctx context.Context, name string, r io.Reader) (string, Blob, error) {
+// one part, without slashes. A bucket that is no directory has r read twice: its key has the digest.
+func (s *Store) KeepUpload(ctx context.Context, name string, r io.ReadSeeker) (string, Blob, error) {
 	if err := CheckName(name); err != nil {
 		return "", Blob{}, err
 	}
 	if strings.Contains(name, "/") {
 		return "", Blob{}, &Error{Code: CodeBadName, Op: "keep upload", Key: name, Hint: "send the name of the file without its directory"}
 	}
-	tmp := newTmp()
-	got, err := s.write(ctx, tmp, r, putOptions{})
+	keyOf := func(sha256 string) string {
+		return "uploads/" + sha256[:2] + "/" + sha256 + "/" + encodeSegment(name)
+	}
+	// What is there already has the same bytes: the key has their digest.
+	got, err := s.keep(ctx, keyOf, r)
 	if err != nil {
 		return "", Blob{}, wrap("keep upload", name, err)
 	}
-	got.Key = "uploads/" + got.SHA256[:2] + "/" + got.SHA256 + "/" + encodeSegment(name)
-	// What is there already has the same bytes: the key has their digest.
-	if err := s.move(ctx, tmp, got.Key, putOptions{}); err != nil {
-		return "", Blob{}, wrap("keep upload", got.Key, err)
-	}
 	return URL(got.Key), got, nil
+}
+
+// keep stores r under a key that has its digest.
+func (s *Store) keep(ctx context.Context, keyOf func(sha256 string) string, r io.ReadSeeker) (got Blob, err error) {
+	if s.dir != nil {
+		tmp := newTmp()
+		if got, err = s.write(ctx, tmp, r, putOptions{}); err != nil {
+			return got, err
+		}
+		got.Key = keyOf(got.SHA256)
+		return got, s.dir.move(tmp, got.Key, false, nil)
+	}
+	m := newMeter()
+	if _, err = io.Copy(m, r); err == nil {
+		_, err = r.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return got, err
+	}
+	want := m.blob("")
+	want.Key = keyOf(want.SHA256)
+	return s.put(ctx, want.Key, r, putOptions{want: &want})
 }
 
 // KeepManifest stores the copy of a manifest from which a batch is listed, under a name

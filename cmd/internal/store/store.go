@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +25,11 @@ import (
 // several processes may open the same bucket.
 type Store struct {
 	bucket *blob.Bucket
-	dir    *dir // nil unless the bucket is a directory
+	dir    *dir   // nil unless the bucket is a directory
+	free   func() // frees what the bucket holds, nil = nothing
+	// conditional is set once the bucket is known to refuse what is there already.
+	conditional bool
+	proof       sync.Mutex // for conditional
 	// declared is set once the bucket is known to be a storage root of OCFL.
 	declared atomic.Bool
 }
@@ -45,13 +50,13 @@ func Open(ctx context.Context, location string) (*Store, error) {
 		return nil, err
 	}
 	if !ok {
-		b, err := blob.OpenBucket(ctx, location)
+		b, free, err := openBucket(ctx, location)
 		if err != nil {
 			// The cause repeats the URL, which may hold secrets.
 			return nil, &Error{Code: CodeBroken, Op: "open", Key: redact(location),
-				Hint: "check its parameters, and that its scheme is one of " + strings.Join(blob.DefaultURLMux().BucketSchemes(), ", ")}
+				Hint: "check its parameters (s3://BUCKET/PREFIX?endpoint=URL&region=R&profile=NAME), and that its scheme is one of file, " + strings.Join(blob.DefaultURLMux().BucketSchemes(), ", ")}
 		}
-		return &Store{bucket: b}, nil
+		return &Store{bucket: b, free: free}, nil
 	}
 	d, err := openDir(folder)
 	if err != nil {
@@ -106,6 +111,9 @@ func (s *Store) Close() error {
 	err := s.bucket.Close()
 	if s.dir != nil {
 		err = errors.Join(err, s.dir.root.Close())
+	}
+	if s.free != nil {
+		s.free()
 	}
 	return wrap("close", "", err)
 }

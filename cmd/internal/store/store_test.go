@@ -162,7 +162,10 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 		}
 		_, err = s.Put(t.Context(), "k", half())
 		mustCode(t, err, CodeBroken)
-		_, _, err = s.KeepUpload(t.Context(), "f", half())
+		_, _, err = s.KeepUpload(t.Context(), "f", struct {
+			io.Reader
+			io.Seeker
+		}{half(), strings.NewReader("")})
 		mustCode(t, err, CodeBroken)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -245,4 +245,16 @@ var content = []Mutant{{
 	Name: "the end of a request that waits for the bandwidth", Why: "a transfer that takes too long fails as one whose server is broken",
 	At: "cmd/internal/fetch (*limited).Read", Do: []Op{Drop("Done")},
 	Package: fetch, Test: "TestBandwidthKeepsTheDeadline",
+}, {
+	Name: "the proof that a bucket overwrites nothing", Why: "a version is replaced in a bucket whose service ignores the condition",
+	At: "cmd/internal/store (*Store).provesConditions", Do: []Op{First("return nil")},
+	Package: "cmd/internal/store", Test: "TestBucketThatOverwrites",
+}, {
+	Name: "the condition of a write into a bucket", Why: "a late worker replaces a version in a bucket",
+	At: "cmd/internal/store (*Store).write", Do: []Op{Field("WriterOptions", "IfNotExist", "false")},
+	Package: "cmd/internal/store", Test: "TestLargeObjectsOfRclone",
+}, {
+	Name: "the digest of an upload into a bucket", Why: "an upload whose file changes meanwhile gets the key of other bytes",
+	At: "cmd/internal/store (*Store).keep", Do: []Op{Field("putOptions", "want", "nil")},
+	Package: "cmd/internal/store", Test: "TestUploadThatChanges",
 }}
