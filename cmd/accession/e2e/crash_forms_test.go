@@ -52,7 +52,7 @@ func sendsAForm(o *crashInstallation, point string) {
 			}
 		}
 	}, "serve", "--roles", "http", "--set", "listen_http="+at)
-	unanswered := 1
+	unanswered := o.deaths()
 	if path == "/servlet/deposit" {
 		s := o.serve("--roles", "http", "--set", "listen_http="+at)
 		waitFor(o.t, "the form to be accepted", func() bool {

@@ -184,6 +184,14 @@ func (o *crashInstallation) rests(id domain.BatchID) {
 	})
 }
 
+// deaths returns how many processes die at the point in question.
+func (o *crashInstallation) deaths() int {
+	if o.interrupt != nil {
+		return 2
+	}
+	return 1
+}
+
 // dies runs the program, armed with a point, until it has killed itself there, or
 // as the interrupt has it when it is the point in question; at is called when it runs.
 func (o *crashInstallation) dies(point string, at func(p *os.Process, dead <-chan struct{}), args ...string) {

@@ -370,6 +370,7 @@ func copies(o *crashInstallation, point string) {
 	log, err := o.log.Info(o.t.Context())
 	o.must(err)
 	s := o.serve(serve...)
+	s.works() // the copies may be there before
 	var copied jetstream.Stream
 	waitFor(o.t, "the copies", func() bool {
 		if copied, err = js.Stream(o.t.Context(), stream); err != nil {
