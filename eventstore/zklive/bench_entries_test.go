@@ -2,8 +2,12 @@ package zklive_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
+	"time"
 
+	"github.com/go-zookeeper/zk"
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/domain/compute"
@@ -14,9 +18,16 @@ import (
 
 // BenchmarkEntryClaim takes work of the compute queue, one after the other, by a worker that has
 // the data of one dataset of a thousand, and gives it back untimed. The figure must not grow
-// with what waits.
+// with what waits. Beside it stands a worker that lists what waits, and chooses from that, before
+// each claim.
 func BenchmarkEntryClaim(b *testing.B) {
-	s := benchStore(b, zklive.Config{QueueLimit: 1_000_000})
+	root := "/test-" + uuid.NewString()
+	s := benchStore(b, zklive.Config{QueueLimit: 1_000_000, Root: root})
+	conn, _, err := zk.Connect([]string{os.Getenv("ACCESSION_TEST_ZOOKEEPER")}, 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
 	h, m := handlerOf(s), eventstore.Meta{Actor: "bench"}
 	h.Entries = s
 	there := 0
@@ -35,8 +46,26 @@ func BenchmarkEntryClaim(b *testing.B) {
 			b.Fatal(err)
 		}
 		wants := compute.Wants{Cached: func(g entry.Group) bool { return g.Dataset == "d7" }, PassLimit: compute.PassLimit}
-		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) {
+		listed := func(b *testing.B) {
+			names, _, err := conn.Children(root + "/unowned")
+			if err != nil {
+				b.Fatal(err)
+			}
+			var queue compute.Queue
+			for _, name := range names {
+				n, err := entry.ParseName(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				queue.Put(compute.Waiting{Name: n})
+			}
+			if _, ok := queue.Choose(wants); !ok {
+				b.Fatal("nothing waits")
+			}
+		}
+		claims := func(b *testing.B, before func(b *testing.B)) {
 			take := func() {
+				before(b)
 				taken, err := h.TakeEntry(b.Context(), wants, m)
 				b.StopTimer()
 				if err == nil {
@@ -52,6 +81,10 @@ func BenchmarkEntryClaim(b *testing.B) {
 				take()
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
-		})
+		}
+		b.Run(fmt.Sprintf("waiting=%d", waiting), func(b *testing.B) { claims(b, func(*testing.B) {}) })
+		if waiting <= 10_000 {
+			b.Run(fmt.Sprintf("waiting=%d,listed", waiting), func(b *testing.B) { claims(b, listed) })
+		}
 	}
 }

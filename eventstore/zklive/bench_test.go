@@ -1,6 +1,7 @@
 package zklive_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"testing"
@@ -51,7 +52,7 @@ func benchStore(b *testing.B, cfg zklive.Config) *zklive.Store {
 	if server == "" {
 		b.Fatal("ACCESSION_TEST_ZOOKEEPER is not set: run the benchmarks through `make bench`")
 	}
-	cfg.Servers, cfg.Root = []string{server}, "/test-"+uuid.NewString()
+	cfg.Servers, cfg.Root = []string{server}, cmp.Or(cfg.Root, "/test-"+uuid.NewString())
 	s, err := zklive.Open(b.Context(), cfg)
 	if err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // BenchmarkDirectory has one process discover and download a directory of 20,000 files of
 // 1 KiB, which nginx lists, and a worker of the compute queue process them, each with a
 // command. `wget -m` mirrors the same directory in the same run; of-wget is its time beside
-// that of discovery and download.
+// that of discovery and download, wget-MiB the most memory that it had.
 func BenchmarkDirectory(b *testing.B) {
 	const files = 20_000
 	for range b.N {
@@ -32,7 +33,7 @@ func BenchmarkDirectory(b *testing.B) {
 			}
 		}
 		at := webserver.List(b, "nginx", dir) + "/"
-		mirrored := mirror(b, at, files)
+		mirrored, ofWget := mirror(b, at, files)
 
 		in := newForProcesses(b, "attempts: 3", "zookeeper_session_timeout=10s", "postgres_conns=16", "zookeeper_heap=6 GiB",
 			"listen_ops=127.0.0.1:0", "ready_interval=500ms")
@@ -60,22 +61,24 @@ func BenchmarkDirectory(b *testing.B) {
 		b.ReportMetric(mirrored.Seconds()/fetched.Seconds(), "of-wget")
 		b.ReportMetric(cputime.Per(cost.Ours, files)/1000, "ours-ms/file")
 		b.ReportMetric(float64(in.highest(s.cmd.Process.Pid))/(1<<20), "highest-MiB")
+		b.ReportMetric(float64(ofWget)/(1<<20), "wget-MiB")
 		s.stop()
 	}
 }
 
-// mirror returns how long wget takes for a directory.
-func mirror(b *testing.B, at string, files int) time.Duration {
+// mirror returns how long wget takes for a directory, and the most bytes of memory that it has.
+func mirror(b *testing.B, at string, files int) (took time.Duration, memory int64) {
 	b.Helper()
 	to, begun := b.TempDir(), time.Now()
-	if out, err := exec.Command("wget", "--mirror", "--no-parent", "--no-host-directories", "--quiet", "--directory-prefix", to, at).CombinedOutput(); err != nil {
+	wget := exec.Command("wget", "--mirror", "--no-parent", "--no-host-directories", "--quiet", "--directory-prefix", to, at)
+	if out, err := wget.CombinedOutput(); err != nil {
 		b.Fatalf("wget: %v\n%s", err, out)
 	}
-	took := time.Since(begun)
+	took = time.Since(begun)
 	if got, err := filepath.Glob(filepath.Join(to, "*.dat")); err != nil || len(got) != files {
 		b.Fatalf("wget has fetched %d files, %v", len(got), err)
 	}
-	return took
+	return took, wget.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 // in KiB
 }
 
 // each returns the sequence with which so many events of a type have come after another.
