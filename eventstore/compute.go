@@ -49,6 +49,9 @@ type Lease struct {
 	Worker  string
 	SHA256  string // of the token with which the worker shows that the lease is its own
 	Timeout time.Duration
+	// Salt is what the token was made of beside the request that asked for the lease, so that the
+	// same request again has the same token; "" = the token is random.
+	Salt string
 	// Progress is what the worker has said last of how far it is, "" = nothing.
 	Progress string
 	Version  int64 // of the node: it is another one after each renewal

@@ -18,6 +18,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+import uuid
 
 SERVER, DATASETS = sys.argv[1].rstrip("/"), sys.argv[2:]
 KEY = os.environ["ACCESSION_KEY"]
@@ -241,18 +242,18 @@ def main():
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, stop)
     claim = json.dumps({"worker": "example", "datasets": DATASETS, "wait": 5, "lease": LEASE}).encode()
-    pause = 0.5
+    pause, key = 0.5, str(uuid.uuid4())
     while not stopped.is_set():
         try:
             waiting = True
-            taken = send("/v1/compute/claims", claim)
+            taken = send("/v1/compute/claims", claim, headers={"Idempotency-Key": key})
             waiting = False
         except (Busy, Lost) as error:
             print("cannot take work:", error, file=sys.stderr, flush=True)
             stopped.wait(max(pause, getattr(error, "pause", 0)))
             pause = min(2 * pause, 30)
             continue
-        pause = 0.5
+        pause, key = 0.5, str(uuid.uuid4())  # a claim that was not answered is sent again under its key
         if "token" in taken:
             with Work(taken) as work:
                 print(taken["entry"], outcome(work), flush=True)

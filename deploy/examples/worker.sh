@@ -23,11 +23,11 @@ run() {
 }
 
 # Send a request, again after a pause while it is not answered: the status is in $status.
-ask() { # PATH BODY TRIES
+ask() { # PATH BODY TRIES [KEY]
 	tries=$3
 	while :; do
 		status=000
-		if run curl --silent --show-error --max-time 90 --header "@$dir/key" --header 'Content-Type: application/json' \
+		if run curl --silent --show-error --max-time 90 --header "@$dir/key" --header 'Content-Type: application/json' --header "Idempotency-Key: ${4:-}" \
 			--data "$2" --output "$dir/answer" --write-out '%{http_code}' "$server$1" >"$dir/status"; then
 			status=$(cat "$dir/status")
 		fi
@@ -67,7 +67,7 @@ stop() {
 trap 'rm -rf "$dir"' EXIT
 trap stop TERM INT HUP
 
-ask /v1/compute/claims '{"worker":"example","datasets":["'"$dataset"'"],"wait":30,"lease":'"$lease"'}' 10
+ask /v1/compute/claims '{"worker":"example","datasets":["'"$dataset"'"],"wait":30,"lease":'"$lease"'}' 10 "$(basename "$dir")"
 if [ "$status" != 200 ]; then
 	echo "no work could be taken: $status" >&2
 	exit 1

@@ -238,7 +238,7 @@ func (k *Kit) lease(l eventstore.Lease) eventstore.Result[compute.Entry] {
 func entryLeased(t *testing.T, e Env) {
 	first, k := NewKit(t, e.Open(t)), NewKit(t, e.Open(t))
 	id := k.Request("maps", "", 100, "k").State.ID
-	taken := first.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Hour})
+	taken := first.lease(eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Hour, Salt: "salt"})
 	if taken.State.ID != id || taken.State.Worker != "them" || taken.Claim != nil {
 		t.Fatalf("%+v", taken)
 	}
@@ -257,7 +257,7 @@ func entryLeased(t *testing.T, e Env) {
 		if at, _, err := k.Handler.RenewLease(t.Context(), id, "ab", said); err != nil || at.State.ID != id {
 			t.Errorf("%+v, %v", at, err)
 		}
-		if l, err := k.Handler.Leases.LoadLease(t.Context(), id); err != nil || l.Progress != "2 of 7" || l.SHA256 != before.SHA256 || l.Timeout != before.Timeout {
+		if l, err := k.Handler.Leases.LoadLease(t.Context(), id); err != nil || l.Progress != "2 of 7" || l.SHA256 != before.SHA256 || l.Timeout != before.Timeout || l.Salt != "salt" {
 			t.Errorf("%+v, %v", l, err)
 		}
 	}

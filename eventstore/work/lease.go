@@ -3,6 +3,7 @@ package work
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,22 +25,31 @@ type lease struct {
 	said  atomic.Pointer[string] // of its progress, nil = nothing since the last heartbeat that arrived
 }
 
-// claim takes work; nil = there is none.
-func (w *Worker) claim(ctx context.Context) (*lease, error) {
+// claim asks for work. Sent again after its answer was lost, it is answered with the lease that
+// it has taken, while that lasts.
+type claim struct {
+	key      string
+	Worker   string   `json:"worker"`
+	Datasets []string `json:"datasets,omitempty"`
+	Cached   []Group  `json:"cached,omitempty"`
+	Wait     int      `json:"wait"`
+	Lease    int      `json:"lease"`
+}
+
+func (w *Worker) newClaim() (*claim, error) {
 	seconds, err := w.seconds()
 	if err != nil {
 		return nil, err
 	}
-	ask := struct {
-		Worker   string   `json:"worker"`
-		Datasets []string `json:"datasets,omitempty"`
-		Cached   []Group  `json:"cached,omitempty"`
-		Wait     int      `json:"wait"`
-		Lease    int      `json:"lease"`
-	}{Worker: w.Name, Datasets: w.Datasets, Wait: longestWait, Lease: seconds}
+	c := &claim{key: rand.Text(), Worker: w.Name, Datasets: w.Datasets, Wait: longestWait, Lease: seconds}
 	if w.Cached != nil {
-		ask.Cached = w.Cached()
+		c.Cached = w.Cached()
 	}
+	return c, nil
+}
+
+// take takes work; nil = there is none.
+func (w *Worker) take(ctx context.Context, c *claim) (*lease, error) {
 	var got struct {
 		Token    string  `json:"token"`
 		Entry    string  `json:"entry"`
@@ -51,7 +61,7 @@ func (w *Worker) claim(ctx context.Context) (*lease, error) {
 		Lease    int     `json:"lease"`
 		Inputs   []Input `json:"inputs"`
 	}
-	if err := w.post(ctx, "/v1/compute/claims", ask, &got); err != nil || got.Token == "" {
+	if err := w.postOnce(ctx, "/v1/compute/claims", c.key, c, &got); err != nil || got.Token == "" {
 		return nil, err
 	}
 	for i := range got.Inputs {

@@ -48,6 +48,11 @@ const (
 
 // post sends JSON and reads JSON. 409 is [ErrLost].
 func (w *Worker) post(ctx context.Context, path string, body, into any) error {
+	return w.postOnce(ctx, path, "", body, into)
+}
+
+// postOnce is like post, under a key that is the same for every try of one request, "" = none.
+func (w *Worker) postOnce(ctx context.Context, path, key string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -59,6 +64,9 @@ func (w *Worker) post(ctx context.Context, path string, body, into any) error {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
 	a, err := w.send(r, true)
 	if err != nil {
 		return err

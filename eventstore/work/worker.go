@@ -102,22 +102,27 @@ const stopTime = 10 * time.Second
 
 // Run takes work and does it until the context ends; then it returns nil. What it does at that
 // time is given back, so that the attempt does not count. While the server does not answer, or
-// says that it is busy, Run tries again. It returns an error only when the server refuses to
+// says that it is busy, Run tries again; a claim whose answer was lost is answered with what it
+// has taken. Run returns an error only when the server refuses to
 // give work, such as for a wrong key.
 func (w *Worker) Run(ctx context.Context, do Handler) error {
-	if _, err := w.seconds(); err != nil {
+	ask, err := w.newClaim()
+	if err != nil {
 		return err
 	}
 	if at, err := url.Parse(w.Server); err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
 		return fmt.Errorf("the server %q is no URL: write it as in https://accession.example.org", w.Server)
 	}
 	for pause := shortestPause; ; {
-		_, err := w.Next(ctx, do)
+		_, err := w.next(ctx, ask, do)
 		var refused *Refused
 		switch {
 		case ctx.Err() != nil: // it is stopped
 			return nil //nolint:nilerr // that is no error
 		case err == nil:
+			if ask, err = w.newClaim(); err != nil {
+				return err
+			}
 			pause = shortestPause
 			continue
 		case errors.As(err, &refused) && !refused.temporary():
@@ -137,7 +142,16 @@ func (w *Worker) Run(ctx context.Context, do Handler) error {
 // one. The error says why none could be taken; what became of the work itself is in the log and
 // in the queue.
 func (w *Worker) Next(ctx context.Context, do Handler) (bool, error) {
-	l, err := w.claim(ctx)
+	ask, err := w.newClaim()
+	if err != nil {
+		return false, err
+	}
+	return w.next(ctx, ask, do)
+}
+
+// next does what Next does, by a claim that may have been sent before.
+func (w *Worker) next(ctx context.Context, ask *claim, do Handler) (bool, error) {
+	l, err := w.take(ctx, ask)
 	if err != nil || l == nil {
 		return false, err
 	}

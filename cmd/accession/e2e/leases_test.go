@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/leases"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
@@ -159,6 +160,50 @@ func TestWorkersOverHTTP(t *testing.T) {
 	in.says(0, words("verify"))
 }
 
+// TestClaimsOnce: a worker whose claim got no answer sends it again, to any process, and gets the
+// lease that it has taken, so that no attempt is lost; it is the caller's and the request's own.
+// Shows: P5
+func TestClaimsOnce(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t, "listen_http=127.0.0.1:0")
+	olga, otto := in.keyOf("olga", "operator", "--all"), in.keyOf("otto", "operator", "--all")
+	first, d := in.doorOf(in.serveInProcess(run.RoleHTTP)), in.doorOf(in.serveInProcess(run.RoleHTTP, run.RoleDaemons, run.RoleRelay, run.RoleProjector))
+	for n := range 4 {
+		in.says(0, []string{"compute", "submit", "--dataset", "tides", "--group", fmt.Sprint(n), "--input", "https://data.example.org/a.nc"})
+	}
+	const claims, claim, key = "/v1/compute/claims", `{"worker":"node7","datasets":["tides"],"lease":600}`, "Idempotency-Key: one"
+	take := func(caller, body, key string) (w leases.Work) {
+		t.Helper()
+		in.must(in.app.CatchUp(in.ctx()))
+		d.ask(caller, "POST", claims, body, key).into(d, &w)
+		return w
+	}
+	in.unanswered(first, olga, claims, claim, key)
+	w := take(olga, claim, key)
+	if again := take(olga, claim, key); w.Attempt != 1 || w.Token != again.Token || w.Entry != "eid0000000001" {
+		t.Errorf("%+v, then %+v", w, again)
+	}
+	d.ask(olga, "POST", claims, strings.Replace(claim, "node7", "node8", 1), key).is(d, http.StatusUnprocessableEntity, app.KeyReused)
+	if of := take(otto, claim, key); of.Entry != "eid0000000002" {
+		t.Errorf("the key of another caller: %+v", of)
+	}
+	if a := d.ask(olga, "POST", claims+"/"+w.Token+"/complete", `{"result":1}`); a.status != http.StatusOK {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	next := take(olga, claim, key)
+	if next.Entry != "eid0000000003" || next.Token == w.Token {
+		t.Errorf("after the end: %+v", next)
+	}
+	const short, other = `{"worker":"node7","datasets":["tides"],"lease":5}`, "Idempotency-Key: two"
+	before := take(olga, short, other)
+	waitFor(t, "the overdue lease to end", func() bool {
+		return in.count("select count(*) from accession.compute_entry where status = 'PENDING' and reason_code = 'worker_lost'") == 1
+	})
+	if again := take(olga, short, other); again.Entry != before.Entry || again.Attempt != 2 || again.Token == before.Token {
+		t.Errorf("after the lease: %+v, then %+v", before, again)
+	}
+}
+
 // newProcessed returns an installation with the role http, whose dataset has one file that
 // workers are to process.
 func newProcessed(t *testing.T, set ...string) *polledInstallation {
@@ -174,10 +219,10 @@ func newProcessed(t *testing.T, set ...string) *polledInstallation {
 }
 
 // unanswered sends a request whose answer is lost on its way back.
-func (in *installation) unanswered(d *door, caller, path, body string) {
+func (in *installation) unanswered(d *door, caller, path, body string, headers ...string) {
 	in.t.Helper()
 	lost := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if a := d.ask(caller, r.Method, r.URL.Path, body); a.status != http.StatusOK {
+		if a := d.ask(caller, r.Method, r.URL.Path, body, headers...); a.status != http.StatusOK {
 			in.t.Errorf("%s: %d %s", r.URL.Path, a.status, a.body)
 		}
 		panic(http.ErrAbortHandler)

@@ -60,12 +60,10 @@ var others = map[string]bool{"profile.check": true, "queue.park": true, "queue.u
 
 // always are the operations that are the same however often they are requested.
 var always = map[string]string{
-	"compute.claim":     "a lease whose token did not arrive ends by itself",
 	"compute.heartbeat": "the lease begins again from now on",
 	"compute.complete":  "the lease ends with it, and there is one for each token",
 	"compute.put":       "the same output again is one",
 	"compute.fail":      "the lease ends with it, and there is one for each token",
-	"task.claim":        "a lease whose token did not arrive ends by itself",
 	"task.heartbeat":    "the lease begins again from now on",
 	"task.complete":     "the lease ends with it, and there is one for each token",
 	"task.put":          "the same output again is one",

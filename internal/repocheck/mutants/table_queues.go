@@ -306,6 +306,14 @@ var queues = []Mutant{{
 	At: "cmd/internal/compute (*Leader).strand", Do: []Op{Never("Waits")},
 	Package: "cmd/internal/compute", Test: "TestStepsThatNoJobWaitsFor",
 }, {
+	Name: "the lease that the same claim has taken", Why: "a worker whose claim got no answer takes other work, and the attempt is lost",
+	At: "cmd/internal/app/leases (request).taken", Do: []Op{Always("Salt")},
+	Package: e2e, Test: "TestClaimsOnce",
+}, {
+	Name: "the request that a token is made of", Why: "another claim under the key gets the lease of the first",
+	At: "cmd/internal/app/leases (request).secret", Do: []Op{Drop("said")},
+	Package: e2e, Test: "TestClaimsOnce",
+}, {
 	Name: "the lease of a step that no job waits for", Why: "a worker without a session has work for a job that has failed as long as it likes",
 	At: "cmd/internal/compute (*Leader).strand", Do: []Op{Never("SHA256")},
 	Package: "cmd/internal/compute", Test: "TestWorkersOfStepsThatNoJobWaitsFor",

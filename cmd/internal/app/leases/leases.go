@@ -31,6 +31,7 @@ const (
 
 // Claim asks for work.
 type Claim struct {
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"The same for every try of one request: while it lasts, the lease that the first one took is the answer to all"`
 	Body struct {
 		Worker   string   `json:"worker" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9._@-]+$" example:"node7" doc:"What the worker is called; it is shown"`
 		Datasets []string `json:"datasets,omitempty" maxItems:"100" example:"tides" doc:"Only work on these datasets; none = all"`
@@ -127,32 +128,42 @@ func Take(ctx context.Context, a *app.App, in *Claim) (w Work, err error) {
 		}
 		return false
 	}}
-	return take(ctx, a, wants, b.Worker, b.Wait, b.Lease)
+	r, err := newRequest(a, "compute", in.Key, b)
+	if err != nil {
+		return w, err
+	}
+	return take(ctx, a, wants, r, b.Worker, b.Wait, b.Lease)
 }
 
-// take waits for work for so many seconds, and takes it under a lease of so many.
-func take(ctx context.Context, a *app.App, wants compute.Wants, worker string, wait, seconds int) (w Work, err error) {
+// take waits for work for so many seconds, and takes it under a lease of so many. What the same
+// request has taken before it takes again.
+func take(ctx context.Context, a *app.App, wants compute.Wants, r request, worker string, wait, seconds int) (w Work, err error) {
 	handler, attempts, err := open(ctx, a)
 	if err != nil {
 		return w, err
 	}
-	secret := rand.Text()
-	lease := eventstore.Lease{Worker: worker + "/" + rand.Text()[:8], SHA256: digest(secret), Timeout: time.Duration(orDefault(seconds, defaultLease)) * time.Second}
-	for until := time.Now().Add(time.Duration(min(wait, longestWait))*time.Second + time.Second); ; {
-		waiting, cancel := context.WithDeadline(ctx, until)
-		taken, err := handler.LeaseEntry(waiting, wants, lease, a.Meta())
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			return Work{}, nil // none was there
+	e, lease, secret, err := r.taken(ctx, a, handler)
+	if err != nil {
+		return w, err
+	}
+	for until := time.Now().Add(time.Duration(min(wait, longestWait))*time.Second + time.Second); ; e = (compute.Entry{}) {
+		if e.ID == "" {
+			secret, lease = r.lease(worker+"/"+rand.Text()[:8], time.Duration(orDefault(seconds, defaultLease))*time.Second)
+			waiting, cancel := context.WithDeadline(ctx, until)
+			taken, err := handler.LeaseEntry(waiting, wants, lease, r.meta(a))
+			cancel()
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				return Work{}, nil // none was there
+			}
+			if err != nil {
+				return w, err
+			}
+			e = taken.State
 		}
-		if err != nil {
-			return w, err
-		}
-		id := taken.State.ID
-		w, err := work(ctx, attempts, taken.State, string(id)+"."+secret, lease)
+		w, err := work(ctx, attempts, e, string(e.ID)+"."+secret, lease)
 		var over *ended
 		if errors.As(err, &over) { // its file has gone on: the next one
-			if _, err := handler.EndLease(ctx, id, lease.SHA256, over.with, a.Meta()); err != nil {
+			if _, err := handler.EndLease(ctx, e.ID, lease.SHA256, over.with, a.Meta()); err != nil {
 				return w, err
 			}
 			continue

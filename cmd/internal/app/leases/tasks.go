@@ -22,6 +22,7 @@ type State struct {
 // TaskClaim asks for the work of a state of jobs.
 type TaskClaim struct {
 	State
+	Key  string `header:"Idempotency-Key" maxLength:"200" doc:"The same for every try of one request: while it lasts, the lease that the first one took is the answer to all"`
 	Body struct {
 		Worker string `json:"worker" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9._@-]+$" example:"node7" doc:"What the worker is called; it is shown"`
 		Wait   int    `json:"wait,omitempty" minimum:"0" maximum:"60" doc:"For how many seconds to wait if there is no work"`
@@ -76,7 +77,11 @@ func jobOf(j domain.Job) *Job {
 func TakeTask(ctx context.Context, a *app.App, in *TaskClaim) (w Work, err error) {
 	defer app.Explained(&err, "take work")
 	b := in.Body
-	return take(ctx, a, compute.Wants{Datasets: []string{compute.StateDataset(domain.JobState(in.State.State))}, PassLimit: compute.PassLimit}, b.Worker, b.Wait, b.Lease)
+	r, err := newRequest(a, in.State.State, in.Key, b)
+	if err != nil {
+		return w, err
+	}
+	return take(ctx, a, compute.Wants{Datasets: []string{compute.StateDataset(domain.JobState(in.State.State))}, PassLimit: compute.PassLimit}, r, b.Worker, b.Wait, b.Lease)
 }
 
 // RenewTask lets the lease of a task begin again.

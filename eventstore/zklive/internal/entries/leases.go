@@ -33,7 +33,7 @@ func (x *Entries) lease(ctx context.Context, node string) (l eventstore.Lease, r
 	case err != nil:
 		return l, 0, err
 	}
-	l = eventstore.Lease{Worker: data.Worker, SHA256: data.SHA256, Timeout: time.Duration(data.Seconds * float64(time.Second)), Progress: data.Said, Version: int64(stat.Version), Renewed: time.UnixMilli(stat.Mtime)}
+	l = eventstore.Lease{Worker: data.Worker, SHA256: data.SHA256, Timeout: time.Duration(data.Seconds * float64(time.Second)), Progress: data.Said, Salt: data.Salt, Version: int64(stat.Version), Renewed: time.UnixMilli(stat.Mtime)}
 	return l, stat.Mtime, nil
 }
 

@@ -130,11 +130,12 @@ type Lease struct {
 	SHA256  string  `json:"sha256"` // of the token
 	Seconds float64 `json:"seconds"`
 	Said    string  `json:"said,omitempty"` // of the worker about its progress
+	Salt    string  `json:"salt,omitempty"` // of a token that the same request makes again
 }
 
 // LeaseData returns the data of the node of a lease.
 func LeaseData(l eventstore.Lease) []byte {
-	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds(), l.Progress})
+	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds(), l.Progress, l.Salt})
 }
 
 // RunEntry returns the operations by which the worker of an entry shows that it has its
