@@ -32,8 +32,9 @@ func (in *installation) working(command string, more ...string) *os.Process {
 	return c.Process
 }
 
-// TestFilesOfADirectoryAreProcessed: the files of an open directory live to their end, by a
-// worker: one is processed at once, one at its second attempt, one is given up after three and
+// TestFilesOfADirectoryAreProcessed is the part of the scenarios about processing, for files
+// without a job: Normal, Failure 3 and Failure 7; TestProcessingOfADirectoryTimesOut has Failure 5.
+// The files of an open directory live to their end, by a worker: one is processed at once, one at its second attempt, one is given up after three and
 // taken up again by an operator, one fails for good, and one outlives the death of its worker.
 func TestFilesOfADirectoryAreProcessed(t *testing.T) {
 	t.Parallel()
@@ -65,6 +66,8 @@ wc -c < "$1" > "$2"
 	p.reaches("4_bad.dat", domain.FileAbandoned)
 	p.went("4_bad.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:exit_status", "ABANDONED:attempts_used_up")
 	p.reaches("3_never.dat", domain.FileAbandoned)
+	p.went("3_never.dat", "DISCOVERED", "DOWNLOADING", "DOWNLOADED", "READY", "PROCESSING", "PROCESSING_FAILED:exit_status", "READY", "PROCESSING", "PROCESSING_FAILED:exit_status",
+		"READY", "PROCESSING", "PROCESSING_FAILED:exit_status", "ABANDONED:attempts_used_up")
 	in.must(os.WriteFile(filepath.Join(keeps, "found"), nil, 0o600))
 	in.says(0, []string{"file", "requeue", string(dir.hash("3_never.dat")), "--reason", "found"})
 	p.reaches("3_never.dat", domain.FileProcessed)
