@@ -16,8 +16,8 @@ const StoreScheme = "store"
 
 // CheckURL reports whether raw may be a payload: an absolute http or https URL
 // with a host, without user name, password or fragment; an object in a bucket,
-// s3://BUCKET/KEY; or, where allowStore says so, a store:///KEY URL. The error is an [Error] with code [RowBadURL]
-// and never quotes the URL, which may hold a secret.
+// s3://BUCKET/KEY; a file of the service's machine, file:///DIRECTORY/NAME; or, where allowStore
+// says so, a store:///KEY URL. The error is an [Error] with code [RowBadURL] and never quotes the URL, which may hold a secret.
 func CheckURL(raw string, allowStore bool) error {
 	_, err := parseURL(raw, allowStore)
 	return err
@@ -59,6 +59,11 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 			return bad("the URL of an object in a bucket is not of the form s3://BUCKET/KEY; write ? as %3F if it belongs to the key")
 		}
 		return u, nil
+	case "file":
+		if u.Host != "" || len(u.Path) < 2 || u.RawQuery != "" || u.ForceQuery {
+			return bad("the URL of a file is not of the form file:///DIRECTORY/NAME; write ? as %3F if it belongs to the name")
+		}
+		return u, nil
 	case StoreScheme:
 		switch {
 		case !allowStore:
@@ -68,7 +73,7 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 		}
 		return u, nil
 	}
-	return bad("the URL is neither http nor https nor s3; serve the file by one of them")
+	return bad("the URL is neither http nor https nor s3 nor file; serve the file by one of them")
 }
 
 // PayloadName returns the name under which a file is kept that only its URL names:

@@ -78,26 +78,25 @@ func (s *shared) open(p Policy) *http.Client {
 	dialer := net.Dialer{Timeout: s.cfg.Connect, Resolver: s.resolver, Control: p.control(false)}
 	named := dialer
 	named.Control = p.control(true)
-	return &http.Client{
-		CheckRedirect: s.checkRedirect,
-		Transport: &http.Transport{
-			Proxy: nil, // a proxy of the environment would connect for us, unchecked
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				if p.opensName(address) {
-					return named.DialContext(ctx, network, address)
-				}
-				return dialer.DialContext(ctx, network, address)
-			},
-			TLSClientConfig:        s.tls,
-			TLSHandshakeTimeout:    s.cfg.TLSHandshake,
-			ResponseHeaderTimeout:  s.cfg.ResponseHeader,
-			MaxResponseHeaderBytes: 256 << 10,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // digests are of the bytes as they are kept
-			MaxIdleConnsPerHost:    4,
-			IdleConnTimeout:        30 * time.Second,
+	transport := &http.Transport{
+		Proxy: nil, // a proxy of the environment would connect for us, unchecked
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if p.opensName(address) {
+				return named.DialContext(ctx, network, address)
+			}
+			return dialer.DialContext(ctx, network, address)
 		},
+		TLSClientConfig:        s.tls,
+		TLSHandshakeTimeout:    s.cfg.TLSHandshake,
+		ResponseHeaderTimeout:  s.cfg.ResponseHeader,
+		MaxResponseHeaderBytes: 256 << 10,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // digests are of the bytes as they are kept
+		MaxIdleConnsPerHost:    4,
+		IdleConnTimeout:        30 * time.Second,
 	}
+	transport.RegisterProtocol(schemeFile, files{p})
+	return &http.Client{CheckRedirect: s.checkRedirect, Transport: transport}
 }
 
 // checkRedirect decides whether a redirect is followed; its address is checked

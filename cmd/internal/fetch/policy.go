@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,8 @@ type Exception struct {
 	Host   string       // a name, in lower case, whatever public or private address it has
 	Port   uint16       // 0 = every port; a Host has always one
 	Bucket string       // BUCKET/PREFIX: the objects whose key begins so
+	// Directory is an absolute path: the files of this machine below it.
+	Directory string
 }
 
 // String returns the exception as ParseException reads it.
@@ -36,6 +39,8 @@ func (e Exception) String() string {
 	switch {
 	case e.Bucket != "":
 		return schemeBucket + "://" + e.Bucket
+	case e.Directory != "":
+		return schemeFile + "://" + e.Directory + "/"
 	case e.Host != "":
 		return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 	case e.Port == 0:
@@ -49,7 +54,7 @@ func (e Exception) String() string {
 // ParseException parses one entry of an allow list: an IP prefix (10.1.0.0/16),
 // an address with a port (127.0.0.1:8080, [::1]:8080), or a name with a port
 // (files.example.org:8080), or a bucket with a prefix (s3://BUCKET/maps/, s3://BUCKET/ for all of
-// it). What no exception can open is refused.
+// it), or a directory of this machine (file:///srv/deposits/). What no exception can open is refused.
 func ParseException(s string) (Exception, error) {
 	if inBucket(s) {
 		bucket, _, ok := strings.Cut(strings.TrimPrefix(s, schemeBucket+"://"), "/")
@@ -57,6 +62,13 @@ func ParseException(s string) (Exception, error) {
 			return Exception{}, fmt.Errorf("%q names no bucket; write s3://BUCKET/ or s3://BUCKET/PREFIX/", s)
 		}
 		return Exception{Bucket: strings.TrimPrefix(s, schemeBucket+"://")}, nil
+	}
+	if directory, ok := strings.CutPrefix(s, schemeFile+"://"); ok {
+		directory, ok = strings.CutSuffix(directory, "/")
+		if !ok || !path.IsAbs(directory) || path.Clean(directory) != directory || strings.ContainsAny(directory, "%?#") {
+			return Exception{}, fmt.Errorf("%q names no directory; write file:///DIRECTORY/", s)
+		}
+		return Exception{Directory: directory}, nil
 	}
 	if p, err := netip.ParsePrefix(s); err == nil {
 		if p.Addr().Is4In6() {
@@ -70,7 +82,7 @@ func ParseException(s string) (Exception, error) {
 	host, port, err := net.SplitHostPort(s)
 	n, numErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || numErr != nil || n == 0 {
-		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port nor a bucket; write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080 or s3://BUCKET/", s)
+		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port nor a bucket nor a directory; write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080, s3://BUCKET/ or file:///DIRECTORY/", s)
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
@@ -132,7 +144,7 @@ func (p Policy) key() string {
 // opens reports whether an exception names this address and port.
 func (p Policy) opens(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
-		return e.Host == "" && e.Bucket == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
+		return e.Host == "" && e.Bucket == "" && e.Directory == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
 	})
 }
 
@@ -153,4 +165,15 @@ func (p Policy) opensObject(bucket, key string) bool {
 	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
 		return e.Bucket != "" && strings.HasPrefix(bucket+"/"+key, e.Bucket)
 	})
+}
+
+// opensFile returns the directory that an exception names around a file, and the file's name in
+// it; "" = none does.
+func (p Policy) opensFile(name string) (directory, below string) {
+	for _, e := range p.Allow {
+		if rest, ok := strings.CutPrefix(name, e.Directory+"/"); ok && e.Directory != "" && rest != "" {
+			return e.Directory, rest
+		}
+	}
+	return "", ""
 }

@@ -131,7 +131,11 @@ func (c *Client) request(ctx context.Context, method, url string, header http.He
 		}
 		url = at
 	}
-	u, bad := checkURL(url)
+	check := checkURL
+	if ofMachine(url) {
+		check = c.fileURL
+	}
+	u, bad := check(url)
 	if bad != nil {
 		return nil, bad
 	}

@@ -155,7 +155,7 @@ func TestBadURLs(t *testing.T) {
 	t.Parallel()
 	c := testClient(t, quick(), nil)
 	for _, u := range []string{
-		"", "/f", "f", "http:", "http://", "http:///f", "file:///etc/passwd", "ftp://h/f", "gopher://h/", "data:,x", "javascript:0", "HTTPX://h",
+		"", "/f", "f", "http:", "http://", "http:///f", "file:etc/passwd", "file://h/etc/passwd", "ftp://h/f", "gopher://h/", "data:,x", "javascript:0", "HTTPX://h",
 		"http://u@h/", "http://u:s3cret@h/f", "http://:s3cret@h/", "http:u:s3cret@h", "http://h:99999/", "http://h:0/", "http://h:x/", "http://h:/",
 		"http://h\n/", "http://%zz/", "http://[::1/", "http://h /", `http://h\f/`, "http://" + strings.Repeat("a", 9000),
 	} {

@@ -165,8 +165,9 @@ const (
 // Fetch is from where and how files are downloaded.
 type Fetch struct {
 	// Allow opens addresses that are closed otherwise, such as those of the local
-	// network: IP prefixes (10.1.0.0/16) and host:port; and buckets, or what in them begins
-	// so (s3://BUCKET/, s3://BUCKET/PREFIX/). Public addresses need no entry, buckets always
+	// network: IP prefixes (10.1.0.0/16) and host:port; buckets, or what in them begins
+	// so (s3://BUCKET/, s3://BUCKET/PREFIX/); and directories of the service's machine
+	// (file:///DIRECTORY/). Public addresses need no entry, buckets and directories always
 	// do. Default none.
 	Allow []string `yaml:"allow" json:"allow"`
 	// Attempts is how often each request is made, for a file, a manifest or the

@@ -22,12 +22,13 @@ import (
 )
 
 var (
-	nameForm     = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	naanForm     = regexp.MustCompile(`^[0-9bcdfghjkmnpqrstvwxz]{5,9}$`)
-	prefixForm   = regexp.MustCompile(`^10\.[0-9]{4,6}$`)
-	shoulderForm = regexp.MustCompile(`^[bcdfghjkmnpqrstvwxz]{1,8}[0-9]$`)
-	bucketForm   = regexp.MustCompile(`^s3://[a-z0-9][a-z0-9.-]{1,62}/`)
-	hostForm     = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
+	nameForm      = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	naanForm      = regexp.MustCompile(`^[0-9bcdfghjkmnpqrstvwxz]{5,9}$`)
+	prefixForm    = regexp.MustCompile(`^10\.[0-9]{4,6}$`)
+	shoulderForm  = regexp.MustCompile(`^[bcdfghjkmnpqrstvwxz]{1,8}[0-9]$`)
+	directoryForm = regexp.MustCompile(`^file://(/[^/%?#]+)+/$`)
+	bucketForm    = regexp.MustCompile(`^s3://[a-z0-9][a-z0-9.-]{1,62}/`)
+	hostForm      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 )
 
 // Validate checks a profile that was not read from a file. The error is
@@ -263,8 +264,8 @@ func (p *Profile) listChecks() (checks []check) {
 		checks = append(checks, check{Address(to), fmt.Sprintf("notify.to[%d]", i), quote(to) + " is not an address", "write user@host without a name"})
 	}
 	for i, a := range p.Fetch.Allow {
-		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port nor a bucket",
-			"write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080 or s3://BUCKET/"})
+		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port nor a bucket nor a directory",
+			"write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080, s3://BUCKET/ or file:///DIRECTORY/"})
 	}
 	return checks
 }
@@ -307,7 +308,7 @@ func allowForm(s string) bool {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p.Masked() == p
 	}
-	if bucketForm.MatchString(s) {
+	if bucketForm.MatchString(s) || directoryForm.MatchString(s) {
 		return true
 	}
 	host, port, err := net.SplitHostPort(s)

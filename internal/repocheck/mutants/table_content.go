@@ -257,4 +257,12 @@ var content = []Mutant{{
 	Name: "the digest of an upload into a bucket", Why: "an upload whose file changes meanwhile gets the key of other bytes",
 	At: "cmd/internal/store (*Store).keep", Do: []Op{Field("putOptions", "want", "nil")},
 	Package: "cmd/internal/store", Test: "TestUploadThatChanges",
+}, {
+	Name: "the directories that a profile opens", Why: "a depositor reads every file that the service may read",
+	At: "cmd/internal/fetch (*Client).fileURL", Do: []Op{Never("directory")},
+	Package: fetch, Test: "TestFilesOfThisMachine",
+}, {
+	Name: "the check that a file is an ordinary one", Why: "a pipe in an open directory holds a worker for ever",
+	At: "cmd/internal/fetch (files).open", Do: []Op{Never("IsRegular")},
+	Package: fetch, Test: "TestFilesOfThisMachine",
 }}
