@@ -171,7 +171,7 @@ func TestClaimsOnce(t *testing.T) {
 	for n := range 4 {
 		in.says(0, []string{"compute", "submit", "--dataset", "tides", "--group", fmt.Sprint(n), "--input", "https://data.example.org/a.nc"})
 	}
-	const claims, claim, key = "/v1/compute/claims", `{"worker":"node7","datasets":["tides"],"lease":600}`, "Idempotency-Key: one"
+	const claims, claim, key = "/v1/compute/claims", `{"worker":"node7","datasets":["tides"],"wait":20,"lease":600}`, "Idempotency-Key: one"
 	take := func(caller, body, key string) (w leases.Work) {
 		t.Helper()
 		in.must(in.app.CatchUp(in.ctx()))
@@ -181,7 +181,7 @@ func TestClaimsOnce(t *testing.T) {
 	in.unanswered(first, olga, claims, claim, key)
 	w := take(olga, claim, key)
 	if again := take(olga, claim, key); w.Attempt != 1 || w.Token != again.Token || w.Entry != "eid0000000001" {
-		t.Errorf("%+v, then %+v", w, again)
+		t.Fatalf("%+v, then %+v", w, again)
 	}
 	d.ask(olga, "POST", claims, strings.Replace(claim, "node7", "node8", 1), key).is(d, http.StatusUnprocessableEntity, app.KeyReused)
 	if of := take(otto, claim, key); of.Entry != "eid0000000002" {
@@ -194,7 +194,7 @@ func TestClaimsOnce(t *testing.T) {
 	if next.Entry != "eid0000000003" || next.Token == w.Token {
 		t.Errorf("after the end: %+v", next)
 	}
-	const short, other = `{"worker":"node7","datasets":["tides"],"lease":5}`, "Idempotency-Key: two"
+	const short, other = `{"worker":"node7","datasets":["tides"],"wait":20,"lease":5}`, "Idempotency-Key: two"
 	before := take(olga, short, other)
 	waitFor(t, "the overdue lease to end", func() bool {
 		return in.count("select count(*) from accession.compute_entry where status = 'PENDING' and reason_code = 'worker_lost'") == 1

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -73,7 +74,10 @@ func TestWorkersInGo(t *testing.T) {
 		server.lose("/v1/compute/claims", "/complete")
 		run(t, "sizes", size)
 		request("sizes")
-		becomes(t, "sizes", "status = 'SUCCESSFUL' and attempt = 1")
+		becomes(t, "sizes", "status = 'SUCCESSFUL' and attempt <= 2") // 2 if the tables are late
+		if key, again := server.claimedAgain(); key == "" || !again {
+			t.Errorf("the claim whose answer was lost, under the key %q, was not sent again", key)
+		}
 		if n := in.count(`select count(*) from record.compute_result r join accession.compute_entry e on e.id = r.entry_id where dataset = 'sizes' and result @> '{"1_a.dat":25}'`); n != 1 {
 			t.Errorf("%d results", n)
 		}
@@ -180,6 +184,8 @@ type unreliable struct {
 	mu      sync.Mutex
 	once    map[string]bool // ends of paths whose next answer is lost
 	dropped [2]string       // beginning and end of the paths whose requests are
+	key     string          // of the claim whose answer was lost
+	again   bool            // the claim was sent again
 }
 
 func newUnreliable(t *testing.T, to string) *unreliable {
@@ -194,9 +200,11 @@ func newUnreliable(t *testing.T, to string) *unreliable {
 		if u.drops(r.URL.Path) {
 			panic(http.ErrAbortHandler)
 		}
+		key := r.Header.Get("Idempotency-Key")
+		u.claims(key)
 		a := httptest.NewRecorder()
 		proxy.ServeHTTP(a, r)
-		if a.Code == http.StatusOK && u.loses(r.URL.Path, a.Body) {
+		if a.Code == http.StatusOK && u.loses(r.URL.Path, key, a.Body) {
 			panic(http.ErrAbortHandler)
 		}
 		for name, values := range a.Header() {
@@ -232,12 +240,27 @@ func (u *unreliable) drops(path string) bool {
 	return u.dropped[1] != "" && strings.HasPrefix(path, u.dropped[0]) && strings.HasSuffix(path, u.dropped[1])
 }
 
-func (u *unreliable) loses(path string, answer *bytes.Buffer) bool {
+// claims notes a request with a key.
+func (u *unreliable) claims(key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.again = u.again || key != "" && key == u.key
+}
+
+// claimedAgain returns the key of the claim whose answer was lost, and whether it was sent again.
+func (u *unreliable) claimedAgain() (key string, again bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.key, u.again
+}
+
+func (u *unreliable) loses(path, key string, answer *bytes.Buffer) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for p := range u.once {
 		if strings.HasSuffix(path, p) && (p != "/v1/compute/claims" || bytes.Contains(answer.Bytes(), []byte(`"sizes"`))) {
 			delete(u.once, p)
+			u.key = cmp.Or(key, u.key)
 			return true
 		}
 	}
