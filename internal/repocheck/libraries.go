@@ -68,6 +68,11 @@ var Libraries = []Library{
 	{"golang.org/x/crypto", []string{"cmd/internal/app/people"}, nil,
 		"BSD-3-Clause", "argon2id, by which passwords are kept."},
 
+	{"github.com/coreos/go-oidc/v3/oidc", []string{"cmd/internal/openid"}, nil,
+		"Apache-2.0", "Asks an OpenID Connect provider for its configuration and keys, and checks signature, issuer, audience and time of ID tokens. It checks neither nonce nor authorized party, puts the text of answers into its errors, and takes its HTTP client from the context: each is seen to around it."},
+	{"golang.org/x/oauth2", []string{"cmd/internal/openid"}, nil,
+		"BSD-3-Clause", "The authorization code flow with PKCE of the same. Its errors quote answers whole, and it would try the secret in two ways unless it is told one."},
+
 	// The command line and its settings.
 	{"github.com/spf13/cobra", []string{"cmd/internal/cli/..."}, nil,
 		"Apache-2.0", "A command with many verbs, help, and completion for shells. Flags are read there and nowhere else."},

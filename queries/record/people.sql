@@ -20,7 +20,9 @@ update record.user set changed_at = @now, version = version + 1 where name = @na
 
 -- name: Users :many
 -- In the order of their names, a page at a time; with names, those.
-select u.*, exists (select from record.user_secret s where s.user_name = u.name) as has_password from record.user u
+select u.*, exists (select from record.user_secret s where s.user_name = u.name) as has_password,
+    coalesce(o.issuer, '')::text as issuer, coalesce(o.subject, '')::text as subject
+from record.user u left join record.user_openid o on o.user_name = u.name
 where u.name > @after and (u.name = any(@names::text[]) or cardinality(@names::text[]) = 0)
 order by u.name limit @max_rows;
 
@@ -47,6 +49,26 @@ where user_name = @user_name and hash = @old_hash;
 
 -- name: Secret :one
 select * from record.user_secret where user_name = @user_name;
+
+-- name: RemoveOpenID :exec
+delete from record.user_openid where user_name = @user_name;
+
+-- name: AddOpenID :execrows
+-- None, if another user is that person.
+insert into record.user_openid (user_name, issuer, subject, bound_at) values (@user_name, @issuer, @subject, @now) on conflict do nothing;
+
+-- name: UserOfOpenID :one
+select user_name from record.user_openid where issuer = @issuer and subject = @subject;
+
+-- name: BeginOpenID :exec
+insert into record.openid_sign_in (sha256, next, expires_at) values (@sha256, @next, @expires_at);
+
+-- name: EndOpenID :one
+delete from record.openid_sign_in where sha256 = @sha256 returning *;
+
+-- name: PurgeOpenID :exec
+delete from record.openid_sign_in where sha256 in (
+    select s.sha256 from record.openid_sign_in s where s.expires_at < @before order by s.expires_at limit 100 for update skip locked);
 
 -- name: AddKey :exec
 insert into record.api_key (prefix, user_name, label, sha256, roles, collections, created_at, expires_at)

@@ -25,6 +25,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/testkit/bucket"
 	"github.com/accession-ingest/accession/internal/testkit/minter"
+	"github.com/accession-ingest/accession/internal/testkit/openidserver"
 	"github.com/accession-ingest/accession/internal/testkit/smtpserver"
 )
 
@@ -43,7 +44,7 @@ type secretSetting struct {
 // Shows: P14 P15
 func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
-	mailed, minted, signing, atNATS, atPostgres, inStore := rand.Text(), rand.Text(), make([]byte, 32), rand.Text(), rand.Text(), rand.Text()
+	mailed, minted, signing, atNATS, atPostgres, inStore, known := rand.Text(), rand.Text(), make([]byte, 32), rand.Text(), rand.Text(), rand.Text(), rand.Text()
 	_, _ = rand.Read(signing)
 	signs := base64.StdEncoding.EncodeToString(signing)
 	ownNATS := newNATSWith(t, atNATS)
@@ -52,6 +53,8 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	in.set("postgres=" + in.account("canary_"+strings.ToLower(rand.Text()[:10]), atPostgres))
 	mails := smtpserver.New(t, smtpserver.Options{TLS: "starttls", User: "accession", Password: mailed})
 	names := minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: minted})
+	const publicURL = "https://deposit.example.org"
+	provider := openidserver.New(t, openidserver.Options{Client: "accession", Secret: known, ReturnTo: publicURL + "/console/sign-in/openid/done"})
 	objects := bucket.Serve(t, false, "sky")
 	objects.Put("sky", "night/a.txt", []byte("a night"))
 	var mu sync.Mutex
@@ -63,7 +66,8 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, fmt.Sprint(r.URL, r.Header), string(body))
 	}))
-	set := []string{"smtp_server=" + mails.Address(), "smtp_ca=" + mails.CA(), "smtp_user=accession", "smtp_retry_delay=10ms", "s3_endpoint=" + objects.URL, "s3_access_key=" + bucket.AccessKey}
+	set := []string{"smtp_server=" + mails.Address(), "smtp_ca=" + mails.CA(), "smtp_user=accession", "smtp_retry_delay=10ms", "s3_endpoint=" + objects.URL, "s3_access_key=" + bucket.AccessKey,
+		"public_url=" + publicURL, "openid_issuer=" + provider.Issuer(), "openid_client=accession"}
 
 	encoded := func(texts ...string) (all []string) { // as headers and protocols have them
 		for _, s := range texts {
@@ -81,6 +85,7 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 			value: "# of EZID\ntest:apitest:" + minted, wrong: []string{minted, "test " + minted, "test:apitest:" + minted + "\nTEST " + minted}},
 		"callback_secrets": {canaries: encoded(signs), value: "test: whsec_" + signs,
 			wrong: []string{"whsec_" + signs, "test whsec_" + signs, "test: " + signs, "test: whsec_" + signs + "!", "test: whsec_" + signs + " whsec_" + signs[:8]}},
+		"openid_secret": {canaries: append(encoded(known), base64.RawStdEncoding.EncodeToString([]byte("accession:"+known))), value: known},
 		"s3_secret_key": {canaries: encoded(bucket.SecretKey), value: bucket.SecretKey},
 	}
 	file, dir := filepath.Join(t.TempDir(), "accession.yaml"), t.TempDir()
@@ -176,6 +181,34 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	for _, path := range []string{"/readyz?verbose", "/metrics", "/debug/pprof/cmdline", "/debug/pprof/goroutine?debug=2"} {
 		_, page := s.asked(path)
 		told = append(told, strings.ReplaceAll(page, "\x00", " "))
+	}
+	// A sign-in by OpenID Connect, and those at which the provider repeats the secret.
+	in.says(0, []string{"user", "set", "ada", "--openid-issuer", provider.Issuer(), "--openid-subject", "person-1"})
+	repeats := func(status int, text string) openidserver.Fault {
+		return openidserver.Fault{Answer: map[string]http.HandlerFunc{"/token": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}}}
+	}
+	for _, c := range []struct {
+		person string
+		fault  openidserver.Fault
+		status int
+	}{
+		{"person-1", openidserver.Fault{}, http.StatusSeeOther},
+		{"person-2", openidserver.Fault{}, http.StatusUnauthorized},
+		{"person-1", openidserver.Fault{Claims: func(claims map[string]any) { claims["iss"] = "https://" + known }}, http.StatusUnauthorized},
+		{"person-1", repeats(http.StatusBadRequest, `{"error":"`+known+`","error_description":"`+known+`"}`), http.StatusServiceUnavailable},
+		{"person-1", repeats(http.StatusInternalServerError, known), http.StatusServiceUnavailable},
+		{"person-1", repeats(http.StatusOK, `{"access_token":"`+known+`"}`), http.StatusServiceUnavailable},
+	} {
+		provider.Person(c.person)
+		provider.Fail(c.fault)
+		status, said := d.signsIn(publicURL)
+		if told = append(told, said...); status != c.status {
+			t.Errorf("signing in by OpenID Connect: %d, want %d: %s", status, c.status, said)
+		}
 	}
 	for _, path := range []string{"/v1/config", "/v1/status", "/v1/servers", "/v1/mails", "/v1/deliveries"} {
 		a := d.ask(ada, "GET", path, "")

@@ -299,6 +299,21 @@ type Config struct {
 	// from: x-forwarded-for, or forwarded (RFC 7239). The other one, which they may hand on as
 	// a client wrote it, is not looked at.
 	HTTPProxyHeader string `key:"http_proxy_header" default:"x-forwarded-for" form:"proxy header"`
+	// PublicURL is the https:// URL by which browsers reach the role http, through the proxy in
+	// front if there is one, without a path; http:// only on this machine. Sign-ins by OpenID
+	// Connect come back there.
+	PublicURL string `key:"public_url" form:"public URL"`
+	// OpenIDIssuer is the https:// URL of an OpenID Connect provider, as it writes itself; http://
+	// only on this machine. With it people may sign in there for the console, as the users that
+	// `accession user set` has bound to them; see docs/operating.md. It needs public_url.
+	OpenIDIssuer string `key:"openid_issuer" form:"issuer"`
+	// OpenIDClient and openid_secret are the account of this installation at the provider.
+	OpenIDClient string `key:"openid_client"`
+	// OpenIDSecret is the secret of openid_client.
+	OpenIDSecret string `key:"openid_secret" secret:"true"`
+	// OpenIDScopes are what the provider is asked for, separated by spaces: openid, and what it
+	// needs besides.
+	OpenIDScopes string `key:"openid_scopes" default:"openid" form:"scopes"`
 	// UploadLimit is the size of the largest file that is taken over HTTP: bytes, also
 	// written 512 MiB or 10 GiB.
 	UploadLimit Bytes `key:"upload_limit" default:"10 GiB"`

@@ -24,7 +24,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials"}, r.Name) {
+		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials", "public_url", "openid_issuer", "openid_client", "openid_secret"}, r.Name) {
 			t.Errorf("row %+v", r)
 		}
 	}
@@ -124,6 +124,15 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		"minter_credentials (flag): line 1: write the name of a profile, a colon, the user name, a colon, and the password; docs/identifiers.md":  flag("minter_credentials=maps: s3cret"),
 		"minter_credentials (flag): line 2: its profile has a line already":                                                                       flag("minter_credentials=maps:a:b\nmaps:a:s3cret"),
 		"smtp_user and smtp_password belong together; set both or neither":                                                                        flag("smtp_user=accession"),
+		"openid_secret (default): openid_issuer, openid_client, openid_secret and public_url belong together; set all of them":                    flag("openid_issuer=https://login.example.org", "openid_client=accession", "public_url=https://deposit.example.org"),
+		"public_url (default): openid_issuer, openid_client, openid_secret and public_url belong together":                                        flag("openid_issuer=https://login.example.org", "openid_client=accession", "openid_secret=s3cret"),
+		"openid_issuer (default): openid_issuer, openid_client, openid_secret and public_url belong together":                                     flag("openid_secret=s3cret"),
+		`openid_issuer (flag): "http://login.example.org" is not the URL of an OpenID Connect provider; write it as its configuration has it`:     flag("openid_issuer=http://login.example.org"),
+		`openid_issuer (flag): "https://login.example.org/?a=b" is not the URL of an OpenID Connect provider`:                                     flag("openid_issuer=https://login.example.org/?a=b"),
+		`openid_scopes (flag): "email" is not a list of scopes; write openid`:                                                                     flag("openid_scopes=email"),
+		`public_url (flag): "http://deposit.example.org" is not the URL by which browsers come; write https://host`:                               flag("public_url=http://deposit.example.org"),
+		`public_url (flag): "https://deposit.example.org/" is not the URL by which browsers come`:                                                 flag("public_url=https://deposit.example.org/"),
+		`public_url (flag): "(hidden: not a URL)" is not the URL by which browsers come`:                                                          flag("public_url=https://me@deposit.example.org"),
 		"daily_mail (flag): there is no address to send from; set mail_from":                                                                      flag("daily_mail=ops@example.org"),
 		`daily_mail (flag): "ana" is not a list of mail addresses; write user@host without names, several separated by commas`:                    flag("mail_from=a@example.org", "daily_mail=ana"),
 		`daily_mail_at (flag): "6 o'clock" is not a time of day; write it as hours and minutes, such as 06:00`:                                    flag("daily_mail_at=6 o'clock"),

@@ -149,10 +149,26 @@ func (r *Resolved) crossCheck() (faults Faults) {
 	if r.SMTPUser != "" && r.SMTPTLS == "none" && !loopback(r.SMTPServer) {
 		faults = append(faults, Fault{"smtp_tls", r.origins["smtp_tls"], "a password would be sent in the clear", "choose starttls or tls"})
 	}
+	if missing := r.lacksOfOpenID(); missing != "" {
+		faults = append(faults, Fault{missing, r.origins[missing], "openid_issuer, openid_client, openid_secret and public_url belong together", "set all of them, or none that begins with openid_"})
+	}
 	if r.DailyMail != "" && r.MailFrom == "" {
 		faults = append(faults, Fault{"daily_mail", r.origins["daily_mail"], "there is no address to send from", "set mail_from"})
 	}
 	return faults
+}
+
+// lacksOfOpenID returns the first setting that OpenID Connect lacks, "" = none, or it is not used.
+func (r *Resolved) lacksOfOpenID() string {
+	if r.OpenIDIssuer == "" && r.OpenIDClient == "" && r.OpenIDSecret == "" {
+		return ""
+	}
+	for _, s := range []struct{ key, value string }{{"openid_issuer", r.OpenIDIssuer}, {"openid_client", r.OpenIDClient}, {"openid_secret", r.OpenIDSecret}, {"public_url", r.PublicURL}} {
+		if s.value == "" {
+			return s.key
+		}
+	}
+	return ""
 }
 
 // loopback reports whether host:port is on this machine.

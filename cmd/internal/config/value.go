@@ -57,6 +57,17 @@ var forms = map[string]form{
 		u, err := url.Parse(s)
 		return isURL("http", "https")(s) && err == nil && u.User == nil
 	}},
+	"public URL": {"the URL by which browsers come", "write https://host or https://host:port, without a path; http:// only for this machine", func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && protected(u) && u.Path == ""
+	}},
+	"issuer": {"the URL of an OpenID Connect provider", "write it as its configuration has it (issuer): https://host/path; http:// only for this machine", func(s string) bool {
+		u, err := url.Parse(s)
+		return err == nil && protected(u)
+	}},
+	"scopes": {"a list of scopes", "write openid, and others behind it, separated by spaces", func(s string) bool {
+		return slices.Contains(strings.Fields(s), "openid") && matches(`^[!#-\[\]-~ ]{1,500}$`)(s)
+	}},
 	"store":        {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
 	"server":       {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
 	"listener":     {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},
@@ -87,6 +98,14 @@ func isURL(schemes ...string) func(string) bool {
 		return err == nil && slices.Contains(schemes, u.Scheme) && (u.Host != "" || u.Query().Get("host") != "") &&
 			!strings.Contains(u.Path, "@") && u.Fragment == "" // of a password with / or #, which must be escaped
 	}
+}
+
+// protected reports whether a URL is one without a user, query and fragment, and what is sent to it
+// protected on its way: by TLS, or because it does not leave this machine.
+func protected(u *url.URL) bool {
+	ip, err := netip.ParseAddr(u.Hostname())
+	own := u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+	return u.Host != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http" && own)
 }
 
 // hostPort returns the parts of host:port; port is -1 when s is something else.

@@ -40,6 +40,10 @@ type Console struct {
 	Log     *slog.Logger
 	// RequestID returns the id of a request, which the log has.
 	RequestID func(*http.Request) string
+	// OpenID signs people in, nil = only names and passwords do; From returns the address that a
+	// request comes from.
+	OpenID OpenID
+	From   func(*http.Request) string
 }
 
 // Route is what one pattern of the mux is answered by.
@@ -55,6 +59,8 @@ func (c *Console) Routes() []Route {
 	all := []Route{
 		{"GET " + Path + "sign-in", c.page(c.signIn), true},
 		{"POST " + Path + "sign-in", http.HandlerFunc(c.begin), true},
+		{"GET " + openIDPath, http.HandlerFunc(c.beginOpenID), true},
+		{"GET " + OpenIDDone, http.HandlerFunc(c.finishOpenID), true},
 		{"POST " + Path + "sign-out", http.HandlerFunc(c.end), true},
 		{"GET " + Path + "static/{digest}/{name}", http.HandlerFunc(static), true},
 		{"GET " + Path + "stream", http.HandlerFunc(c.events), false},

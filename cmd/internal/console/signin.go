@@ -35,6 +35,8 @@ type signInForm struct {
 	Problem    *problem.Problem
 	// Bare says that the browser will keep no session: there is no TLS.
 	Bare bool
+	// OpenID is the address at which a sign-in by OpenID Connect begins, "" = there is none.
+	OpenID string
 }
 
 func signInPath(next string) string {
@@ -62,12 +64,15 @@ func bare(r *http.Request) bool {
 }
 
 func (c *Console) signIn(v *visit) (page, error) {
-	return signInPage(signInForm{Next: v.URL.Query().Get("next"), Bare: bare(v.Request)}), nil
+	return c.signInPage(signInForm{Next: v.URL.Query().Get("next"), Bare: bare(v.Request)}), nil
 }
 
-func signInPage(f signInForm) page {
+func (c *Console) signInPage(f signInForm) page {
 	if !ours(f.Next) {
 		f.Next = Path
+	}
+	if c.OpenID != nil {
+		f.OpenID = openIDPath + "?next=" + url.QueryEscape(f.Next)
 	}
 	return page{Name: "sign-in", Title: "Sign in", Data: f}
 }
@@ -91,21 +96,21 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 		if f.Problem, _ = p.Data.(*problem.Problem); f.Problem.Status == http.StatusUnauthorized {
 			f.Problem.Hint = "an administrator sets a new password: `accession user password`"
 		}
-		again := signInPage(f)
+		again := c.signInPage(f)
 		again.Status = f.Problem.Status
 		c.send(w, r, again)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: Cookie, Value: s.Token, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: s.ExpiresAt})
-	http.Redirect(w, r, next(f), http.StatusSeeOther)
+	signedIn(w, r, s, f.Next)
 }
 
-// next returns where the way goes on from the page to sign in.
-func next(f signInForm) string {
-	if ours(f.Next) {
-		return f.Next
+// signedIn keeps a session in a cookie, and goes on to a page of ours.
+func signedIn(w http.ResponseWriter, r *http.Request, s people.Session, next string) {
+	http.SetCookie(w, &http.Cookie{Name: Cookie, Value: s.Token, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: s.ExpiresAt})
+	if !ours(next) {
+		next = Path
 	}
-	return Path
+	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
 // end ends the session, and the cookie. One that has ended already is no error.

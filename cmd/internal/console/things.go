@@ -226,7 +226,11 @@ func (*Console) person(v *visit) (page, error) {
 	if u.HasPassword {
 		password = "yes"
 	}
-	t.Facts = facts("User", u.ID, "Name", u.DisplayName, "Mail", u.Mail, "Has a password", password, "Added", u.CreatedAt, "Disabled", u.DisabledAt)
+	subject, issuer := "", ""
+	if u.OpenID != nil {
+		subject, issuer = u.OpenID.Subject, u.OpenID.Issuer
+	}
+	t.Facts = facts("User", u.ID, "Name", u.DisplayName, "Mail", u.Mail, "Has a password", password, "Signs in as", subject, "At", issuer, "Added", u.CreatedAt, "Disabled", u.DisabledAt)
 	t.Links = []doable{{"What this user did, and was refused", Path + "audit?user=" + url.QueryEscape("user/"+u.ID)}, {"What this user has deposited", Path + "batches?submitter=" + url.QueryEscape(u.ID)}}
 	return t.page(cmp.Or(u.DisplayName, u.ID), "")
 }

@@ -21,7 +21,11 @@ type pageHandler struct {
 
 // pages adds the pages of the console. They ask the routes that are there already.
 func (s *Server) pages(mux *http.ServeMux) {
-	c := &console.Console{API: s.within(mux), Version: s.Version, Log: s.Log, RequestID: func(r *http.Request) string { return requestID(r.Context()) }}
+	c := &console.Console{API: s.within(mux), Version: s.Version, Log: s.Log, RequestID: func(r *http.Request) string { return requestID(r.Context()) },
+		From: func(r *http.Request) string { return addressOf(r.Context()) }}
+	if s.OpenID != nil {
+		c.OpenID = s.OpenID
+	}
 	for _, r := range c.Routes() {
 		mux.Handle(r.Pattern, pageHandler{r.Handler, c, r.Open})
 	}

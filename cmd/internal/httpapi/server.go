@@ -52,6 +52,8 @@ type Server struct {
 	Proxies []netip.Prefix
 	// Forwarded says that they write Forwarded, and not X-Forwarded-For.
 	Forwarded bool
+	// OpenID signs people in for the pages, nil = there is no such provider.
+	OpenID *people.OpenID
 	// Certificate and Key are files in PEM form; "" = without TLS.
 	Certificate, Key string
 

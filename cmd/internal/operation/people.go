@@ -75,9 +75,10 @@ type UserSet struct {
 	IfMatch
 	UserName
 	Body struct {
-		DisplayName *string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user; absent = as it is"`
-		Mail        *string `json:"mail,omitempty" maxLength:"200" doc:"Mail address; absent = as it is"`
-		Reason      string  `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
+		DisplayName *string          `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user; absent = as it is"`
+		Mail        *string          `json:"mail,omitempty" maxLength:"200" doc:"Mail address; absent = as it is"`
+		OpenID      *people.Identity `json:"openid,omitempty" doc:"Who signs in as the user at the OpenID Connect provider; absent = as it is; the sessions of the user end"`
+		Reason      string           `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`
 	}
 }
 
@@ -230,8 +231,8 @@ func users() []*Operation {
 			b := in.Body
 			return b.Name, true, p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
 		}),
-		userChange("set", "/v1/users/{name}/set", "Change the display name or mail address of a user", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, bool, error) {
-			return in.Name, true, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail}, in.Body.Reason)
+		userChange("set", "/v1/users/{name}/set", "Change the display name or mail address of a user, or who signs in as it", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, bool, error) {
+			return in.Name, true, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail, OpenID: in.Body.OpenID}, in.Body.Reason)
 		}),
 		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (string, bool, error) {
 			return in.Name, true, p.SetPassword(ctx, c.By, in.Name, in.Body.Password, in.Body.Reason)

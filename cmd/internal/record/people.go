@@ -14,7 +14,8 @@ import (
 
 // Rows of the tables of people; the comments of their columns are in the database.
 type (
-	// User is a person or program, with whether it has a password.
+	// User is a person or program, with whether it has a password, and who it is at an OpenID
+	// Connect provider.
 	User = pgdb.UsersRow
 	// LockedUser is a user that a transaction has locked.
 	LockedUser = pgdb.RecordUser

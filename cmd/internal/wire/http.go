@@ -2,10 +2,13 @@ package wire
 
 import (
 	"context"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/config"
+	"github.com/accession-ingest/accession/cmd/internal/console"
 	"github.com/accession-ingest/accession/cmd/internal/httpapi"
+	"github.com/accession-ingest/accession/cmd/internal/openid"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 )
 
@@ -21,6 +24,10 @@ func (in *Installation) HTTP(ctx context.Context) (*httpapi.Listener, error) {
 	}
 	s := &httpapi.Server{Open: in.Resources(), People: &people.People{Records: record.New(pool)}, Version: in.Version, Log: in.log.With("role", "http"),
 		Proxies: proxies, Forwarded: in.cfg.HTTPProxyHeader == config.ProxyForwarded, Certificate: in.cfg.HTTPCertificate, Key: in.cfg.HTTPKey}
+	if in.cfg.OpenIDIssuer != "" {
+		s.OpenID = &people.OpenID{People: &people.People{Records: record.New(pool)}, Issuer: in.cfg.OpenIDIssuer, Provider: &openid.Provider{Issuer: in.cfg.OpenIDIssuer,
+			Client: in.cfg.OpenIDClient, Secret: in.cfg.OpenIDSecret, ReturnTo: in.cfg.PublicURL + console.OpenIDDone, Scopes: strings.Fields(in.cfg.OpenIDScopes)}}
+	}
 	l, err := s.Listen(ctx, in.cfg.ListenHTTP)
 	if err != nil {
 		return nil, failed("listen for people and programs", err,

@@ -62,6 +62,7 @@ type User struct {
 	Mail        string     `json:"mail,omitempty"`
 	Rights      []Right    `json:"rights"`
 	HasPassword bool       `json:"has_password"`
+	OpenID      *Identity  `json:"openid,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	DisabledAt  *time.Time `json:"disabled_at,omitempty"`
 	Version     int64      `json:"version"` // of the user, its rights and its password, for If-Match
@@ -154,7 +155,10 @@ func invalid(hint, format string, args ...any) error {
 }
 
 // Profile is what is said of a user; nil = it stays as it is.
-type Profile struct{ DisplayName, Mail *string }
+type Profile struct {
+	DisplayName, Mail *string
+	OpenID            *Identity // who signs in as the user; one without a subject = no person does
+}
 
 func (f Profile) check() error {
 	for what, s := range map[string]*string{"display name": f.DisplayName, "mail address": f.Mail} {
@@ -164,6 +168,9 @@ func (f Profile) check() error {
 	}
 	if f.Mail != nil && *f.Mail != "" && !strings.Contains(*f.Mail, "@") {
 		return invalid("write user@host", "%q is no mail address", *f.Mail)
+	}
+	if f.OpenID != nil {
+		return f.OpenID.check()
 	}
 	return nil
 }
@@ -193,7 +200,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// Set changes what is said of a user.
+// Set changes what is said of a user. Who is bound to another person is signed out.
 func (p *People) Set(ctx context.Context, by By, name string, f Profile, why string) (err error) {
 	defer app.Explained(&err, "change the user "+name)
 	if err := f.check(); err != nil {
@@ -209,6 +216,11 @@ func (p *People) Set(ctx context.Context, by By, name string, f Profile, why str
 		}
 		if f.Mail != nil {
 			u.Mail = *f.Mail
+		}
+		if f.OpenID != nil {
+			if err := f.OpenID.bind(tx, name); err != nil {
+				return err
+			}
 		}
 		return tx.SaveUser(u)
 	})
@@ -307,6 +319,9 @@ func (p *People) withRights(ctx context.Context, rows []record.User) ([]User, er
 	for i, row := range rows {
 		all[i] = User{ID: row.Name, DisplayName: row.DisplayName, Mail: row.Mail, Rights: rightsOf(rights[row.Name]), HasPassword: row.HasPassword,
 			CreatedAt: row.CreatedAt.UTC(), DisabledAt: row.DisabledAt, Version: row.Version}
+		if row.Subject != "" {
+			all[i].OpenID = &Identity{row.Issuer, row.Subject}
+		}
 	}
 	return all, err
 }

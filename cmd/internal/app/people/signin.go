@@ -137,7 +137,22 @@ func (p *People) attempt(ctx context.Context, c Credential, address string) erro
 		return errCrowd()
 	}
 	byName, byAddress := "name/"+c.Name, "address/"+network(address)
-	err := p.Records.Attempt(ctx, []string{byAddress, byName}, func(now time.Time, so []record.Attempts) error {
+	if err := p.count(ctx, byAddress, byName); err != nil {
+		return err
+	}
+	ok, err := p.matches(ctx, c.Name, c.Password)
+	if err == nil && !ok {
+		err = errUnknown()
+	}
+	if err != nil {
+		return err
+	}
+	return p.Records.Succeeded(ctx, byName, byAddress)
+}
+
+// count counts an attempt to sign in by each subject. The error is one of kind Full after too many.
+func (p *People) count(ctx context.Context, subjects ...string) error {
+	err := p.Records.Attempt(ctx, subjects, func(now time.Time, so []record.Attempts) error {
 		for i := range so {
 			if left := next(&so[i], now); left > 0 {
 				limit := access.Limit{Name: "sign-in", Quota: attemptsAnHour, Window: time.Hour, Reset: left}
@@ -149,17 +164,7 @@ func (p *People) attempt(ctx context.Context, c Credential, address string) erro
 	if known, ok := errors.AsType[*app.Error](err); ok {
 		return known
 	}
-	if err != nil {
-		return err
-	}
-	ok, err := p.matches(ctx, c.Name, c.Password)
-	if err == nil && !ok {
-		err = errUnknown()
-	}
-	if err != nil {
-		return err
-	}
-	return p.Records.Succeeded(ctx, byName, byAddress)
+	return err
 }
 
 // next counts an attempt, or returns after which pause there may be one.
@@ -203,13 +208,24 @@ type Session struct {
 // Begin begins a session of a user who has just signed in.
 func (p *People) Begin(ctx context.Context, by By) (s Session, err error) {
 	defer app.Explained(&err, "begin a session")
+	return p.begin(ctx, by, func(*record.PeopleTx) error { return nil })
+}
+
+// begin begins a session, if check agrees.
+func (p *People) begin(ctx context.Context, by By, check func(tx *record.PeopleTx) error) (s Session, err error) {
 	s.Token = sessionBegins + strings.ToLower(rand.Text()+rand.Text())
 	sum := sha256.Sum256([]byte(s.Token))
 	err = p.change(ctx, by, "session.begin", "user/"+by.Name, "", func(tx *record.PeopleTx) error {
+		if err := check(tx); err != nil {
+			return err
+		}
 		s.ExpiresAt = tx.Now.Add(sessionTime).UTC()
 		return tx.AddSession(record.Session{Sha256: sum[:], UserName: by.Name, Address: by.Address, ExpiresAt: s.ExpiresAt})
 	})
-	return s, err
+	if err != nil {
+		return Session{}, err
+	}
+	return s, nil
 }
 
 // End ends the session of a token.

@@ -125,17 +125,26 @@ func (e Env) userAdd() *cobra.Command {
 }
 
 func (e Env) userSet() *cobra.Command {
+	var who people.Identity
 	c := &cobra.Command{
-		Use:     "set NAME",
-		Short:   "Change the display name or mail address of a user",
-		Long:    "Change the display name or mail address of a user. What is not given stays as it is.",
-		Example: "  accession user set ana --mail ana@example.org",
+		Use:   "set NAME",
+		Short: "Change the display name or mail address of a user, or who signs in as it",
+		Long: `Change the display name or mail address of a user, or who signs in as it at the OpenID
+Connect provider. What is not given stays as it is. With --openid-issuer and
+--openid-subject the person of that subject signs in as the user, whose sessions
+end; with both empty no person does.`,
+		Example: "  accession user set ana --mail ana@example.org\n  accession user set ana --openid-issuer https://login.example.org --openid-subject 248289761001",
 		Args:    cobra.ExactArgs(1),
 	}
 	f, why := said(c), reason(c)
+	c.Flags().StringVar(&who.Issuer, "openid-issuer", "", "the setting openid_issuer, as it is: `URL`")
+	c.Flags().StringVar(&who.Subject, "openid-subject", "", "who signs in there as the user: the `SUBJECT` that the page of a refused sign-in and the audit show")
 	c.RunE = e.changes("user.set", func(args []string) (any, error) {
 		in, said := &operation.UserSet{UserName: operation.UserName{Name: args[0]}}, f()
 		in.Body.DisplayName, in.Body.Mail, in.Body.Reason = said.DisplayName, said.Mail, *why
+		if c.Flags().Changed("openid-issuer") || c.Flags().Changed("openid-subject") {
+			in.Body.OpenID = &who
+		}
 		return in, nil
 	}, func(args []string) string { return "changed the user " + args[0] })
 	return c
@@ -167,7 +176,7 @@ func (e Env) userLs() *cobra.Command {
 }
 
 func users(w io.Writer, all []people.User) {
-	render.Rows(w, "no users", render.Row{"user", "name", "mail", "rights", "password", "disabled"}, all, func(u people.User) render.Row {
+	render.Rows(w, "no users", render.Row{"user", "name", "mail", "rights", "password", "openid", "disabled"}, all, func(u people.User) render.Row {
 		var rights []string
 		for _, r := range u.Rights {
 			scope := access.Scope{All: r.All, Collections: r.Collections}
@@ -177,7 +186,7 @@ func users(w io.Writer, all []people.User) {
 		if u.HasPassword {
 			password = "yes"
 		}
-		return render.Row{u.ID, export.Line(u.DisplayName), export.Line(u.Mail), strings.Join(rights, "; "), password, render.Time(render.Deref(u.DisabledAt))}
+		return render.Row{u.ID, export.Line(u.DisplayName), export.Line(u.Mail), strings.Join(rights, "; "), password, export.Line(render.Deref(u.OpenID).Subject), render.Time(render.Deref(u.DisabledAt))}
 	})
 }
 

@@ -63,9 +63,9 @@ type RecordAuditEntry struct {
 	ID int64 `json:"id"`
 	// When.
 	At time.Time `json:"at"`
-	// Who: a user, or via machine the name of the operating system.
+	// Who: a user, or via machine the name of the operating system; empty = a person whom the OpenID Connect provider knows, and who is no user.
 	Caller string `json:"caller"`
-	// How the caller is known: machine, password, session, or key and its prefix.
+	// How the caller is known: machine, password, openid, session, or key and its prefix.
 	Via string `json:"via"`
 	// From where: an address, or the name of the machine.
 	Address string `json:"address"`
@@ -575,6 +575,16 @@ type RecordObjectVersion struct {
 	RecordedAt time.Time `json:"recorded_at"`
 }
 
+// One row per sign-in by an OpenID Connect provider that has begun and not come back; each comes back once.
+type RecordOpenidSignIn struct {
+	// SHA-256 of its token, which the browser keeps and which is not kept here.
+	Sha256 []byte `json:"sha256"`
+	// The page to which it leads.
+	Next string `json:"next"`
+	// From when on it is refused.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
 // One row per mail that goes to a mail server (smtp_server): kept before the first attempt, settled when every address was taken or refused, or after the last attempt.
 type RecordOutgoingMail struct {
 	// Key of its row in record.delivery.
@@ -749,6 +759,18 @@ type RecordUser struct {
 	DisabledAt *time.Time `json:"disabled_at"`
 	// Raised by every change of the user, its rights or its password; the first is 1.
 	Version int64 `json:"version"`
+}
+
+// One row per user who may sign in by an OpenID Connect provider.
+type RecordUserOpenid struct {
+	// The user.
+	UserName string `json:"user_name"`
+	// The provider, as it writes itself in ID tokens (iss).
+	Issuer string `json:"issuer"`
+	// Who the user is there: what no other person is or becomes (sub).
+	Subject string `json:"subject"`
+	// Since when.
+	BoundAt time.Time `json:"bound_at"`
 }
 
 // One row per user with a password, which is not in it.

@@ -74,6 +74,31 @@ func (q *Queries) AddKey(ctx context.Context, arg AddKeyParams) error {
 	return err
 }
 
+const addOpenID = `-- name: AddOpenID :execrows
+insert into record.user_openid (user_name, issuer, subject, bound_at) values ($1, $2, $3, $4) on conflict do nothing
+`
+
+type AddOpenIDParams struct {
+	UserName string    `json:"user_name"`
+	Issuer   string    `json:"issuer"`
+	Subject  string    `json:"subject"`
+	Now      time.Time `json:"now"`
+}
+
+// None, if another user is that person.
+func (q *Queries) AddOpenID(ctx context.Context, arg AddOpenIDParams) (int64, error) {
+	result, err := q.db.Exec(ctx, addOpenID,
+		arg.UserName,
+		arg.Issuer,
+		arg.Subject,
+		arg.Now,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const addPeopleCommand = `-- name: AddPeopleCommand :execrows
 insert into record.people_command (id, request_sha256, subject, given_at) values ($1, $2, $3, $4) on conflict do nothing
 `
@@ -204,6 +229,32 @@ func (q *Queries) AuditEntries(ctx context.Context, arg AuditEntriesParams) ([]R
 		return nil, err
 	}
 	return items, nil
+}
+
+const beginOpenID = `-- name: BeginOpenID :exec
+insert into record.openid_sign_in (sha256, next, expires_at) values ($1, $2, $3)
+`
+
+type BeginOpenIDParams struct {
+	Sha256    []byte    `json:"sha256"`
+	Next      string    `json:"next"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func (q *Queries) BeginOpenID(ctx context.Context, arg BeginOpenIDParams) error {
+	_, err := q.db.Exec(ctx, beginOpenID, arg.Sha256, arg.Next, arg.ExpiresAt)
+	return err
+}
+
+const endOpenID = `-- name: EndOpenID :one
+delete from record.openid_sign_in where sha256 = $1 returning sha256, next, expires_at
+`
+
+func (q *Queries) EndOpenID(ctx context.Context, sha256 []byte) (RecordOpenidSignIn, error) {
+	row := q.db.QueryRow(ctx, endOpenID, sha256)
+	var i RecordOpenidSignIn
+	err := row.Scan(&i.Sha256, &i.Next, &i.ExpiresAt)
+	return i, err
 }
 
 const endSession = `-- name: EndSession :execrows
@@ -473,6 +524,16 @@ func (q *Queries) PurgeAttempts(ctx context.Context, before time.Time) error {
 	return err
 }
 
+const purgeOpenID = `-- name: PurgeOpenID :exec
+delete from record.openid_sign_in where sha256 in (
+    select s.sha256 from record.openid_sign_in s where s.expires_at < $1 order by s.expires_at limit 100 for update skip locked)
+`
+
+func (q *Queries) PurgeOpenID(ctx context.Context, before time.Time) error {
+	_, err := q.db.Exec(ctx, purgeOpenID, before)
+	return err
+}
+
 const purgeSessions = `-- name: PurgeSessions :exec
 delete from record.session where sha256 in (
     select s.sha256 from record.session s where s.expires_at < $1 order by s.expires_at limit 100 for update skip locked)
@@ -554,6 +615,15 @@ func (q *Queries) RehashSecret(ctx context.Context, arg RehashSecretParams) erro
 		arg.UserName,
 		arg.OldHash,
 	)
+	return err
+}
+
+const removeOpenID = `-- name: RemoveOpenID :exec
+delete from record.user_openid where user_name = $1
+`
+
+func (q *Queries) RemoveOpenID(ctx context.Context, userName string) error {
+	_, err := q.db.Exec(ctx, removeOpenID, userName)
 	return err
 }
 
@@ -681,8 +751,26 @@ func (q *Queries) Session(ctx context.Context, sha256 []byte) (RecordSession, er
 	return i, err
 }
 
+const userOfOpenID = `-- name: UserOfOpenID :one
+select user_name from record.user_openid where issuer = $1 and subject = $2
+`
+
+type UserOfOpenIDParams struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
+}
+
+func (q *Queries) UserOfOpenID(ctx context.Context, arg UserOfOpenIDParams) (string, error) {
+	row := q.db.QueryRow(ctx, userOfOpenID, arg.Issuer, arg.Subject)
+	var user_name string
+	err := row.Scan(&user_name)
+	return user_name, err
+}
+
 const users = `-- name: Users :many
-select u.name, u.display_name, u.mail, u.created_at, u.changed_at, u.disabled_at, u.version, exists (select from record.user_secret s where s.user_name = u.name) as has_password from record.user u
+select u.name, u.display_name, u.mail, u.created_at, u.changed_at, u.disabled_at, u.version, exists (select from record.user_secret s where s.user_name = u.name) as has_password,
+    coalesce(o.issuer, '')::text as issuer, coalesce(o.subject, '')::text as subject
+from record.user u left join record.user_openid o on o.user_name = u.name
 where u.name > $1 and (u.name = any($2::text[]) or cardinality($2::text[]) = 0)
 order by u.name limit $3
 `
@@ -702,6 +790,8 @@ type UsersRow struct {
 	DisabledAt  *time.Time `json:"disabled_at"`
 	Version     int64      `json:"version"`
 	HasPassword bool       `json:"has_password"`
+	Issuer      string     `json:"issuer"`
+	Subject     string     `json:"subject"`
 }
 
 // In the order of their names, a page at a time; with names, those.
@@ -723,6 +813,8 @@ func (q *Queries) Users(ctx context.Context, arg UsersParams) ([]UsersRow, error
 			&i.DisabledAt,
 			&i.Version,
 			&i.HasPassword,
+			&i.Issuer,
+			&i.Subject,
 		); err != nil {
 			return nil, err
 		}
