@@ -23,6 +23,7 @@ var (
 	named      = regexp.MustCompile(`/([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(b|e-)?[0-9]+)`)
 	goroutines = regexp.MustCompile(`(?m)^go_goroutines (\S+)$`)
 	heapAlloc  = regexp.MustCompile(`(?m)^go_memstats_heap_alloc_bytes (\S+)$`)
+	heapLive   = regexp.MustCompile(`(?m)^# HeapAlloc = (\S+)$`)
 	openFiles  = regexp.MustCompile(`(?m)^process_open_fds (\S+)$`)
 )
 
@@ -41,9 +42,10 @@ func (in *installation) takes(workers ...*service) footprint {
 		delete(f.nodes, "/outbox/*/*")
 	}
 	for _, w := range workers {
-		w.get("/debug/pprof/heap?gc=1") // collects the garbage
-		text := w.get("/metrics")
-		f.goroutines, f.heap, f.files = max(f.goroutines, in.metric(text, goroutines)), max(f.heap, in.metric(text, heapAlloc)), max(f.files, in.metric(text, openFiles))
+		// The garbage is collected right before the heap is read. The metrics are read later, and
+		// count what was allocated meanwhile.
+		live, text := w.get("/debug/pprof/heap?gc=1&debug=1"), w.get("/metrics")
+		f.goroutines, f.heap, f.files = max(f.goroutines, in.metric(text, goroutines)), max(f.heap, in.metric(live, heapLive)), max(f.files, in.metric(text, openFiles))
 	}
 	return f
 }
@@ -87,8 +89,8 @@ func (in *installation) back(before footprint, more int, workers ...*service) {
 	in.t.Logf("goroutines %d, before %d; heap %d, before %d; open files %d, before %d; nodes %v", now.goroutines, before.goroutines, now.heap, before.heap, now.files, before.files, now.nodes)
 	if over := now.over(before, more); over != "" {
 		in.t.Error(over)
-		for _, w := range workers { // the stacks, the most frequent first
-			in.t.Logf("%.20000s", w.get("/debug/pprof/goroutine?debug=1"))
+		for _, w := range workers { // the stacks, the most frequent first, and of the heap the largest
+			in.t.Logf("%.20000s\n%.20000s", w.get("/debug/pprof/goroutine?debug=1"), w.get("/debug/pprof/heap?gc=1&debug=1"))
 		}
 	}
 }
