@@ -98,4 +98,8 @@ var seen = []Mutant{{
 	Name: "the name service of a depositor's host", Why: "its failure is taken for our own", Was: true,
 	At: "cmd/internal/fetch classify", Do: []Op{DropCase("nameServerFailed")},
 	Package: fetch, Test: "TestFailingNameService",
+}, {
+	Name: "the right to administer people", Why: "those who may see the installation make users and give themselves rights",
+	At: "cmd/internal/operation administer", Do: []Op{Field("Operation", "Need", "access.See")},
+	Package: "cmd/internal/operation", Test: "TestNeedsOfOperations",
 }}
