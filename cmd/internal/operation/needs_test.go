@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestNeedsOfOperations(t *testing.T) {
 		} else if got := (right{op.Need, op.On}); got != want {
 			t.Errorf("%s needs %q on %s, and was meant to need %q on %s", op.Name, got.need, got.on, want.need, want.on)
 		}
-		if changes := op.Write || op.Method != "GET"; changes && op.Need == access.See {
+		if changes := op.Write || op.Method != http.MethodGet; changes && op.Need == access.See {
 			t.Errorf("%s changes something, and those who only see may do it", op.Name)
 		}
 		delete(meant, op.Name)
