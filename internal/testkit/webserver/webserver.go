@@ -16,7 +16,7 @@ import (
 )
 
 // Kinds are the servers by name, with the ways in which they list.
-var Kinds = []string{"nginx", "nginx json", "apache plain", "apache columns", "apache table", "lighttpd", "caddy", "python"}
+var Kinds = []string{"nginx", "nginx json", "apache plain", "apache columns", "apache table", "lighttpd", "caddy", "caddy json", "python"}
 
 // configurations have the servers' configuration files; DIR is the directory of the server,
 // FILES the one that it lists, ADDRESS and PORT where it listens, MODULES where its modules are
@@ -79,6 +79,7 @@ dir-listing.encoding = "utf-8"
 	storage file_system DIR
 }
 http://ADDRESS {
+	OPTIONS
 	root * FILES
 	file_server browse
 }
@@ -88,6 +89,7 @@ http://ADDRESS {
 // options are what the ways of listing add.
 var options = map[string]string{
 	"nginx json":     "autoindex_format json;",
+	"caddy json":     "request_header Accept application/json",
 	"apache columns": "IndexOptions FancyIndexing Charset=UTF-8 NameWidth=*",
 	"apache table":   "IndexOptions FancyIndexing HTMLTable Charset=UTF-8 NameWidth=*",
 	"apache plain":   "IndexOptions Charset=UTF-8",
