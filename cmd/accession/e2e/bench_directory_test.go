@@ -3,12 +3,12 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,7 +60,7 @@ func BenchmarkDirectory(b *testing.B) {
 		b.ReportMetric(files/processed.Seconds(), "processed/s")
 		b.ReportMetric(mirrored.Seconds()/fetched.Seconds(), "of-wget")
 		b.ReportMetric(cputime.Per(cost.Ours, files)/1000, "ours-ms/file")
-		b.ReportMetric(float64(in.highest(s.cmd.Process.Pid))/(1<<20), "highest-MiB")
+		b.ReportMetric(float64(highest(s.cmd.Process.Pid))/(1<<20), "highest-MiB")
 		b.ReportMetric(float64(ofWget)/(1<<20), "wget-MiB")
 		s.stop()
 	}
@@ -71,14 +71,31 @@ func mirror(b *testing.B, at string, files int) (took time.Duration, memory int6
 	b.Helper()
 	to, begun := b.TempDir(), time.Now()
 	wget := exec.Command("wget", "--mirror", "--no-parent", "--no-host-directories", "--quiet", "--directory-prefix", to, at)
-	if out, err := wget.CombinedOutput(); err != nil {
-		b.Fatalf("wget: %v\n%s", err, out)
+	var said bytes.Buffer
+	wget.Stdout, wget.Stderr = &said, &said
+	if err := wget.Start(); err != nil {
+		b.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- wget.Wait() }()
+	// The kernel counts in the most memory of an ended process what its parent had when it began.
+	sample := time.NewTicker(20 * time.Millisecond)
+	defer sample.Stop()
+	for running := true; running; {
+		select {
+		case <-sample.C:
+			memory = max(memory, highest(wget.Process.Pid))
+		case err := <-ended:
+			if running = false; err != nil {
+				b.Fatalf("wget: %v\n%s", err, said.Bytes())
+			}
+		}
 	}
 	took = time.Since(begun)
 	if got, err := filepath.Glob(filepath.Join(to, "*.dat")); err != nil || len(got) != files {
 		b.Fatalf("wget has fetched %d files, %v", len(got), err)
 	}
-	return took, wget.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10 // in KiB
+	return took, memory
 }
 
 // each returns the sequence with which so many events of a type have come after another.
@@ -97,16 +114,16 @@ func (in *installation) each(after uint64, kind domain.EventType, n int) uint64 
 	return 0
 }
 
-// highest returns the most bytes of memory that a process has had.
-func (in *installation) highest(pid int) (bytes int64) {
-	in.t.Helper()
+// highest returns the most bytes of memory that a process has had, 0 = it has ended.
+func highest(pid int) (bytes int64) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	in.must(err)
+	if err != nil {
+		return 0
+	}
 	for line := range strings.Lines(string(data)) {
 		if n, err := fmt.Sscanf(line, "VmHWM: %d kB", &bytes); n == 1 && err == nil {
 			return bytes << 10
 		}
 	}
-	in.t.Fatal("the kernel does not tell the most memory")
 	return 0
 }

@@ -37,7 +37,7 @@ func TestCrowdOfPasswords(t *testing.T) {
 		return got
 	}
 	session := signIn()
-	before := in.highest(s.cmd.Process.Pid)
+	before := highest(s.cmd.Process.Pid)
 
 	var crowd sync.WaitGroup
 	var refused, wrong atomic.Int64
@@ -68,7 +68,7 @@ func TestCrowdOfPasswords(t *testing.T) {
 	if counted := in.count("select count(*) from record.sign_in where subject like 'name/eve%'"); int64(counted) != wrong.Load() {
 		t.Errorf("%d attempts are counted, %d passwords were checked", counted, wrong.Load())
 	}
-	if after := in.highest(s.cmd.Process.Pid); after > before+1<<30 { // two at once, and those that were not collected yet
+	if after := highest(s.cmd.Process.Pid); after > before+1<<30 { // two at once, and those that were not collected yet
 		t.Errorf("the service took %d MiB more", (after-before)>>20)
 	}
 	signIn()
