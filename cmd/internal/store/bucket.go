@@ -49,13 +49,12 @@ func openBucket(ctx context.Context, location string) (b *blob.Bucket, free func
 	return b, connections.CloseIdleConnections, err
 }
 
-// provesConditions reports an error unless the bucket refuses to write an object that is there
+// provesConditions reports an error unless the bucket of a service refuses to write an object that is there
 // already, where that was asked for: some services write it all the same, and a version could
-// take the place of another one.
+// take the place of another one. Each of the first writers tries it for itself: one that waits for
+// a service that hangs holds no other one up.
 func (s *Store) provesConditions(ctx context.Context) error {
-	s.proof.Lock()
-	defer s.proof.Unlock()
-	if s.dir != nil || s.conditional {
+	if !s.unproven.Load() {
 		return nil
 	}
 	key := newTmp()
@@ -69,7 +68,7 @@ func (s *Store) provesConditions(ctx context.Context) error {
 	}
 	switch {
 	case gcerrors.Code(err) == gcerrors.FailedPrecondition:
-		s.conditional = true
+		s.unproven.Store(false)
 		return nil
 	case err == nil:
 		return &Error{Code: CodeBroken, Op: "put", Key: key,

@@ -10,12 +10,12 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/s3blob"
 	"gocloud.dev/gcerrors"
 
 	"github.com/accession-ingest/accession/internal/crash"
@@ -27,9 +27,8 @@ type Store struct {
 	bucket *blob.Bucket
 	dir    *dir   // nil unless the bucket is a directory
 	free   func() // frees what the bucket holds, nil = nothing
-	// conditional is set once the bucket is known to refuse what is there already.
-	conditional bool
-	proof       sync.Mutex // for conditional
+	// unproven is set until the service of the bucket has refused what is there already.
+	unproven atomic.Bool
 	// declared is set once the bucket is known to be a storage root of OCFL.
 	declared atomic.Bool
 }
@@ -56,7 +55,9 @@ func Open(ctx context.Context, location string) (*Store, error) {
 			return nil, &Error{Code: CodeBroken, Op: "open", Key: redact(location),
 				Hint: "check its parameters (s3://BUCKET/PREFIX?endpoint=URL&region=R&profile=NAME), and that its scheme is one of file, " + strings.Join(blob.DefaultURLMux().BucketSchemes(), ", ")}
 		}
-		return &Store{bucket: b, free: free}, nil
+		s := &Store{bucket: b, free: free}
+		s.unproven.Store(strings.HasPrefix(location, s3blob.Scheme+"://"))
+		return s, nil
 	}
 	d, err := openDir(folder)
 	if err != nil {
