@@ -132,7 +132,7 @@ func (d *door) tasks(n int) (tokens []string) {
 	return tokens
 }
 
-// ended gives a thing another lease, once a request has ended the one that it had.
+// ended makes another lease of a thing, once a request has ended the one that it had.
 func (d *door) ended(op *operation.Operation, o *owned, tasks *[]string) {
 	d.in.t.Helper()
 	switch op.Name {

@@ -272,7 +272,7 @@ func TestProviderIsNotAskedByACrowd(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentWithoutTLS: to another machine no request goes in the clear, whoever names it.
+// TestNothingIsSentWithoutTLS: to another machine no request goes in the clear, whatever names it.
 func TestNothingIsSentWithoutTLS(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{

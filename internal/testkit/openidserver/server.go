@@ -202,7 +202,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.options.ReturnTo+"?"+back.Encode(), http.StatusFound)
 }
 
-// token gives an ID token for a code, once.
+// token returns an ID token for a code, once.
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 	if err := r.ParseForm(); err != nil {
 		s.refuse(w, "%v", err)
