@@ -31,21 +31,23 @@ type loser struct {
 	root  string
 	fates []fate
 
-	mu    sync.Mutex
-	tries map[string]int
-	asks  int            // requests so far, pings aside
-	lists map[string]int // how often a node's children were listed
-	heard []string       // the requests, pings aside
-	bytes int            // of requests and answers so far, pings aside
-	first func(string)   // is called with each request before it is passed on, nil = nothing is
-	spare string         // what it lets pass, "" = nothing
-	keep  string         // the kind of write whose next answer it keeps for a while, "" = none
-	kept  chan struct{}  // closed when it keeps one
-	free  chan struct{}  // closed when it hands that on
-	mute  string         // news of watched nodes that say so are kept, "" = none
-	told  chan struct{}  // closed when it hands these on
-	all   sync.WaitGroup
-	conns []net.Conn
+	mu     sync.Mutex
+	tries  map[string]int
+	asks   int            // requests so far, pings aside
+	lists  map[string]int // how often a node's children were listed
+	heard  []string       // the requests, pings aside
+	bytes  int            // of requests and answers so far, pings aside
+	first  func(string)   // is called with each request before it is passed on, nil = nothing is
+	spare  string         // what it lets pass, "" = nothing
+	keep   string         // the kind of write whose next answer it keeps for a while, "" = none
+	kept   chan struct{}  // closed when it keeps one
+	free   chan struct{}  // closed when it hands that on
+	delay  string         // the kind of write of which the next is kept in place of its answer, "" = none
+	passed chan struct{}  // closed when it has handed that write on
+	mute   string         // news of watched nodes that say so are kept, "" = none
+	told   chan struct{}  // closed when it hands these on
+	all    sync.WaitGroup
+	conns  []net.Conn
 }
 
 func newLoser(t testing.TB, root string, fates ...fate) *loser {
@@ -149,6 +151,17 @@ func (l *loser) keeps(what string) (kept <-chan struct{}, handOn func()) {
 	return l.kept, sync.OnceFunc(func() { close(free) })
 }
 
+// delays lets the next write that says so wait, while later requests pass, until the returned
+// function hands it on; kept is closed when there is one.
+func (l *loser) delays(what string) (kept <-chan struct{}, handOn func()) {
+	kept, free := l.keeps("")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	passed := make(chan struct{})
+	l.delay, l.passed = what, passed
+	return kept, func() { free(); <-passed }
+}
+
 // mutes lets the news of watched nodes that say so wait until the returned function is called.
 func (l *loser) mutes(what string) (handOn func()) {
 	l.mu.Lock()
@@ -200,6 +213,27 @@ func (w *wire) keepsAnswer(frame []byte) bool {
 	return true
 }
 
+// keepsWrite reports whether a frame is the write that is kept, and sees to it.
+func (w *wire) keepsWrite(server net.Conn, frame []byte) bool {
+	p := requestText{frame}
+	_ = p.number()
+	kind := kindOf(w.root, p.number(), p)
+	w.loser.mu.Lock()
+	defer w.loser.mu.Unlock()
+	if w.delay == "" || !strings.Contains(kind, w.delay) {
+		return false
+	}
+	w.delay = ""
+	close(w.kept)
+	free, passed := w.free, w.passed
+	w.all.Go(func() {
+		<-free
+		_ = w.write(server, frame)
+		close(passed)
+	})
+	return true
+}
+
 // keepsNews reports whether a frame is news that are kept, and sees to it.
 func (w *wire) keepsNews(frame []byte) bool {
 	const ofNode = 20 // bytes between the number of a frame and the name of the node
@@ -237,7 +271,7 @@ func (w *wire) pass(from, to net.Conn, goes func(frame []byte) bool) {
 		if !first && !goes(frame) {
 			return
 		}
-		if !first && to == w.client && (w.keepsAnswer(frame) || w.keepsNews(frame)) {
+		if !first && (to == w.client && (w.keepsAnswer(frame) || w.keepsNews(frame)) || to != w.client && w.keepsWrite(to, frame)) {
 			continue
 		}
 		if w.write(to, frame) != nil {

@@ -9,6 +9,7 @@ package zklive_test
 import (
 	"context"
 	"errors"
+	"path"
 	"testing"
 	"time"
 
@@ -239,6 +240,65 @@ func TestLostCallerOfALateWrite(t *testing.T) {
 	}
 	if names[domain.BatchID(c.Aggregate.ID)] != "ana1" {
 		t.Errorf("%s was grabbed", c.Aggregate)
+	}
+}
+
+// TestLostCallersOfLateTakes: who stops waiting for a permit, a lead or a promise while the
+// request is on its way does not keep what it takes then.
+// Shows: P5 P11
+func TestLostCallersOfLateTakes(t *testing.T) {
+	t.Parallel()
+	for dir, take := range map[string]func(context.Context, *zklive.Store) error{
+		"/hosts": func(ctx context.Context, s *zklive.Store) error {
+			_, err := s.TakePermit(ctx, eventstore.PermitOf{Name: "example.org:443"}, 1)
+			return err
+		},
+		"/leaders": func(ctx context.Context, s *zklive.Store) error {
+			_, _, err := s.Lead(ctx, 0)
+			return err
+		},
+		"/space": func(ctx context.Context, s *zklive.Store) error {
+			_, err := s.PromiseFile(ctx, eventstore.FilePromise{File: domain.HashFile("maps", "a.nc"), Bytes: 1, Profile: "test"})
+			return err
+		},
+	} {
+		t.Run(path.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			w := &env{root: "/test-" + uuid.NewString()}
+			l := newLoser(t, w.root)
+			removedAfter(t, w.root)
+			w.open(t, zklive.Config{Shards: 1})
+			s, err := zklive.Open(t.Context(), zklive.Config{Servers: l.addresses(), Root: w.root, SessionTimeout: 20 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			kept, handOn := l.delays(" " + dir + "/")
+			defer handOn()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			taken := make(chan error, 1)
+			go func() { taken <- take(ctx, s) }()
+			<-kept
+			cancel()
+			if err := <-taken; err == nil {
+				t.Fatal("it was taken without an answer")
+			}
+			for range 100 { // what looks too early does so meanwhile
+				if _, err := s.Batches(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			handOn()
+			if _, err := s.Batches(t.Context()); err != nil { // behind it
+				t.Fatal(err)
+			}
+			for end := time.Now().Add(10 * time.Second); len(w.nodes(t, dir)) > 1; {
+				if time.Now().After(end) {
+					t.Fatalf("it stays: %v", w.nodes(t, dir))
+				}
+			}
+		})
 	}
 }
 

@@ -35,6 +35,10 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*claims).abandon", Do: []Op{Call("Flush", "error(nil)")},
 	Package: zklive, Test: "TestLostCallerOfALateWrite",
 }, {
+	Name: "the end of a request whose caller has gone", Why: "a permit, a lead or a promise that was given up stays taken until the process ends", Was: true,
+	At: "eventstore/zklive/internal/session (*Conn).HeldBy", Do: []Op{Call("Flush", "error(nil)")},
+	Package: zklive, Test: "TestLostCallersOfLateTakes",
+}, {
 	Name: "the registry of claims, in a write", Why: "of two goroutines of one session the first writes under the claim of the second",
 	At: "eventstore/zklive (*committer).Commit", Do: []Op{Never("valid")},
 	Package: zklive, Test: "TestConformance/claims/plain/released_by_the_first",

@@ -30,6 +30,7 @@ type Conn struct {
 	ctx  context.Context
 	stop context.CancelFunc
 	done sync.WaitGroup
+	sent pending // by TryMulti
 }
 
 // Context ends when the connection is closed.
@@ -203,13 +204,18 @@ func (c *Conn) Sync(ctx context.Context) error {
 	return err
 }
 
-// HeldBy reports whether a lock, a permit or the node of a lead holds a worker's id.
+// HeldBy reports whether a lock, a permit or the node of a lead holds a worker's id, once every
+// TryMulti that began before has its outcome.
 func (c *Conn) HeldBy(ctx context.Context, path, worker string) (bool, error) {
-	if err := c.Sync(ctx); err != nil {
+	err := c.sent.Flush(ctx)
+	if err == nil {
+		err = c.Sync(ctx)
+	}
+	if err != nil {
 		return false, err
 	}
 	var h layout.Holder
-	_, err := c.GetJSON(ctx, path, &h)
+	_, err = c.GetJSON(ctx, path, &h)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
@@ -222,9 +228,14 @@ func (c *Conn) Multi(ctx context.Context, name string, ops layout.Ops) ([]zk.Mul
 }
 
 // TryMulti is like Multi, but sends the request once: without an answer the outcome is
-// unknown.
+// unknown. When ctx ends the request may not even have left; HeldBy waits for it.
 func (c *Conn) TryMulti(ctx context.Context, name string, ops layout.Ops) ([]zk.MultiResponse, error) {
-	return Within(ctx, func() ([]zk.MultiResponse, error) { return c.multi(name, ops, nil) })
+	r := &Request{}
+	c.sent.begin(r)
+	return Within(ctx, func() ([]zk.MultiResponse, error) {
+		defer c.sent.end(r)
+		return c.multi(name, ops, nil)
+	})
 }
 
 // multi sends the operations, and more of them, as one request.
