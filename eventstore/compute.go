@@ -49,6 +49,11 @@ type Lease struct {
 	Worker  string
 	SHA256  string // of the token with which the worker shows that the lease is its own
 	Timeout time.Duration
+	// Command is the id of the claim by which it was taken, under which it is found when the claim
+	// is sent again; "" = it cannot be. Before is the version of what says so of an earlier lease, as
+	// LeaseOfCommand returned it.
+	Command string
+	Before  int64
 	// Salt is what the token was made of beside the request that asked for the lease, so that the
 	// same request again has the same token; "" = the token is random.
 	Salt string
@@ -59,10 +64,17 @@ type Lease struct {
 	Renewed time.Time
 }
 
+// ClaimCommand begins the ids of claims that can be sent again.
+const ClaimCommand = "claim-"
+
 // Leases are the leases of entries.
 type Leases interface {
 	// LoadLease reads the lease of an entry. ErrNotFound: it has none.
 	LoadLease(ctx context.Context, id compute.ID) (Lease, error)
+	// LeaseOfCommand returns the lease that was taken by a claim with this id, and its entry.
+	// ErrNotFound: there is none any more; the next one that the same claim takes has the Before
+	// that is returned also then.
+	LeaseOfCommand(ctx context.Context, command string) (compute.ID, Lease, error)
 	// RenewLease lets a lease begin again, as it was read. ErrConflict: it is another one.
 	RenewLease(ctx context.Context, id compute.ID, l Lease) error
 	// EndOverdueLeases ends the leases that were not renewed in time, by the clock of the

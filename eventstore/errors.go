@@ -40,6 +40,9 @@ var (
 // which a change was compared.
 var ErrOtherProfiles = errors.New("another profile was set meanwhile")
 
+// ErrRepeated says that the same claim of an entry has taken one meanwhile; nothing was taken.
+var ErrRepeated = errors.New("the same claim was sent before")
+
 // ErrOutdated says that a command was for another version than the present one, see
 // [Meta.IfVersion]; nothing was written.
 var ErrOutdated = errors.New("changed since it was read")

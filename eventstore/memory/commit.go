@@ -145,6 +145,8 @@ func (s *Store) prove(c eventstore.Change) error {
 		return eventstore.ErrConflict
 	case c.Require.Unlocked && c.Lease == nil && lock != nil && lock != c.Claim:
 		return eventstore.ErrLocked
+	case c.EntryClaim != nil && c.EntryClaim.Lease != nil && srv.taken(c.EntryClaim.Lease):
+		return eventstore.ErrRepeated
 	}
 	for _, sub := range c.Require.Empty {
 		if len(srv.in(c.Batch.To.ID, sub)) > 0 {

@@ -34,6 +34,28 @@ func (s *Store) LoadLease(ctx context.Context, id compute.ID) (eventstore.Lease,
 	return l, ctx.Err()
 }
 
+// LeaseOfCommand implements eventstore.Leases.
+func (s *Store) LeaseOfCommand(ctx context.Context, command string) (compute.ID, eventstore.Lease, error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	for a, lock := range s.server.locks {
+		if lock.Lease != nil && lock.Lease.Command == command {
+			return compute.ID(a.ID), *lock.Lease, ctx.Err()
+		}
+	}
+	return "", eventstore.Lease{}, failed("find the lease that was taken before", domain.Aggregate{Kind: domain.KindEntry}, eventstore.ErrNotFound, "")
+}
+
+// taken reports whether a claim with the same id has a lease. The mutex is held.
+func (srv *Server) taken(l *eventstore.Lease) bool {
+	for _, lock := range srv.locks {
+		if l.Command != "" && lock.Lease != nil && lock.Lease.Command == l.Command {
+			return true
+		}
+	}
+	return false
+}
+
 // RenewLease implements eventstore.Leases.
 func (s *Store) RenewLease(ctx context.Context, id compute.ID, l eventstore.Lease) error {
 	s.server.mu.Lock()

@@ -2,7 +2,10 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ var entryTests = tests{
 	"entry, while claims are paused": entriesPaused,
 	"entry, leased and completed":    entryLeased,
 	"entry of an overdue lease":      entryOverdue,
+	"entry, claimed by one request":  entryClaimedOnce,
 	"entry, taken by the rules":      entriesByTheRules,
 }
 
@@ -274,6 +278,68 @@ func entryLeased(t *testing.T, e Env) {
 	}
 	_, err = k.Handler.EndLease(t.Context(), id, "ab", done, Under(nil, false))
 	k.WantErr(err, eventstore.ErrFenced)
+}
+
+// entryClaimedOnce: a claim that is sent again finds the lease that it has taken, as long as that
+// lasts; of several at once one takes work.
+func entryClaimedOnce(t *testing.T, e Env) {
+	k, other := NewKit(t, e.Open(t)), NewKit(t, e.Open(t))
+	const command = eventstore.ClaimCommand + "1"
+	for n := range 3 {
+		k.Request("maps", "", 100, fmt.Sprint(n))
+	}
+	claim := func(k *Kit, before int64) (compute.Entry, error) {
+		taken, err := k.Handler.LeaseEntry(k.Context(), compute.Wants{}, eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Hour, Command: command, Before: before}, Under(nil, false))
+		return taken.State, err
+	}
+	var took atomic.Int32
+	var g sync.WaitGroup
+	for n := range 10 {
+		g.Go(func() {
+			k := []*Kit{k, other}[n%2]
+			_, none, err := k.Handler.Leases.LeaseOfCommand(k.Context(), command)
+			if errors.Is(err, eventstore.ErrNotFound) {
+				_, err = claim(k, none.Before)
+			}
+			switch {
+			case err == nil:
+				took.Add(1)
+			case !errors.Is(err, eventstore.ErrRepeated):
+				t.Error(err)
+			}
+		})
+	}
+	g.Wait()
+	first, l, err := other.Handler.Leases.LeaseOfCommand(t.Context(), command)
+	if err != nil || l.Worker != "them" || l.Command != command {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if ids, err := k.Store.EntryIDs(t.Context()); err != nil || len(ids.Owned) != 1 || ids.Owned[0] != first || took.Load() < 1 {
+		t.Fatalf("taken are %v of %d requests (%v)", ids.Owned, took.Load(), err)
+	}
+	if _, _, err := k.Handler.RenewLease(t.Context(), first, "ab", "half"); err != nil {
+		t.Fatal(err)
+	}
+	for _, ends := range []bool{false, true} {
+		if ended, err := k.Handler.Leases.EndOverdueLeases(t.Context()); err != nil || len(ended) > 0 {
+			t.Errorf("%v, %v", ended, err)
+		}
+		if again, _, err := k.Handler.Leases.LeaseOfCommand(t.Context(), command); err != nil || again != first {
+			t.Errorf("%s (%v), want %s", again, err, first)
+		}
+		if ends {
+			if _, err := k.Handler.EndLease(t.Context(), first, "ab", done, Under(nil, false)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, ended, err := other.Handler.Leases.LeaseOfCommand(t.Context(), command)
+	k.WantErr(err, eventstore.ErrNotFound)
+	if second, err := claim(k, ended.Before); err != nil || second.ID == first {
+		t.Errorf("after the end: %+v (%v)", second, err)
+	}
+	_, err = claim(other, ended.Before)
+	k.WantErr(err, eventstore.ErrRepeated)
 }
 
 // entryOverdue: what was not renewed in time is an orphan, and its worker is refused.

@@ -22,6 +22,31 @@ import (
 	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
+// TestNotesOfClaims: the note of a claim that can be sent again stays as long as its lease.
+func TestNotesOfClaims(t *testing.T) {
+	t.Parallel()
+	w := newEnv(t)
+	k := storetest.NewKit(t, w.store)
+	id := k.Request("maps", "", 100, "k").State.ID
+	const command = eventstore.ClaimCommand + "1"
+	if _, err := k.Handler.LeaseEntry(t.Context(), compute.Wants{}, eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Hour, Command: command, Before: -1}, storetest.Under(nil, false)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1, 0} {
+		if _, err := w.store.EndOverdueLeases(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left := w.nodes(t, "/compute/commands"); len(left) != 1+want || want == 1 && left["/compute/commands/"+command].Data != "0000000001" {
+			t.Errorf("the notes are %v", left)
+		}
+		if want == 1 {
+			if _, err := k.Handler.EndLease(t.Context(), id, "ab", compute.Complete{}, storetest.Under(nil, false)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestEntryNodes: an entry has the documented nodes, and no other.
 func TestEntryNodes(t *testing.T) {
 	t.Parallel()

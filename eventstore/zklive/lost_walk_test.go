@@ -259,7 +259,7 @@ func (k *walker) repairsEntry(want compute.Entry) {
 func (k *walker) leases() {
 	ctx, h := k.Context(), k.kit.Handler
 	id := k.kit.Request("maps", "c", 100, "c").State.ID
-	must(h.LeaseEntry(ctx, compute.Wants{}, eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Nanosecond}, storetest.Under(nil, false)))(k)
+	must(h.LeaseEntry(ctx, compute.Wants{}, eventstore.Lease{Worker: "them", SHA256: "ab", Timeout: time.Nanosecond, Command: eventstore.ClaimCommand + "c", Before: -1}, storetest.Under(nil, false)))(k)
 	_, _, err := h.RenewLease(ctx, id, "ab", "half")
 	k.must(err)
 	for len(must(k.store.OrphanEntries(ctx))(k)) == 0 {

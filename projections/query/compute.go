@@ -57,12 +57,6 @@ func EntryOfKey(ctx context.Context, db Reader, key string) (EntryRow, error) {
 	return row, wrap("the entry of the key "+key, err)
 }
 
-// EntryOfClaim returns the entry that a worker has by a command, or ErrNotFound.
-func EntryOfClaim(ctx context.Context, db Reader, command string) (compute.ID, error) {
-	id, err := pgdb.New(db).ComputeEntryOfClaim(ctx, command)
-	return compute.ID(id), wrap("the entry of a claim", err)
-}
-
 // entriesOfFile is how many attempts at a file are looked for, and how many are shown.
 const (
 	attemptsOfFile = 100

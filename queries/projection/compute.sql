@@ -39,10 +39,6 @@ select * from accession.compute_entry where id = @id;
 -- The last entry of a key that has a result.
 select * from accession.compute_entry where key = @key and result_sha256 is not null order by id desc limit 1;
 
--- name: ComputeEntryOfClaim :one
--- The entry that a worker has by a command.
-select id from accession.compute_entry where status = 'STAGING' and command_id = @command_id order by id limit 1;
-
 -- name: ComputeEntriesOfKeys :many
 -- The entries that were requested under some keys, newest first.
 select * from accession.compute_entry where key = any(@keys::text[]) order by id desc limit @max_rows;

@@ -68,7 +68,7 @@ func leased(o *crashInstallation, point string) {
 	handler, err := o.wired.Handler(o.ctx())
 	o.must(err)
 	sum, renews := sha256.Sum256([]byte(secret)), strings.HasPrefix(point, "zklive/entry/renew/")
-	lease := eventstore.Lease{Worker: "them", SHA256: hex.EncodeToString(sum[:]), Timeout: time.Nanosecond}
+	lease := eventstore.Lease{Worker: "them", SHA256: hex.EncodeToString(sum[:]), Timeout: time.Nanosecond, Command: eventstore.ClaimCommand + dataset, Before: -1}
 	if renews {
 		lease.Timeout = time.Hour
 	}

@@ -103,6 +103,7 @@ var scenes = []pointScene{
 	{"zklive/entry/renew/...", leased},
 	{"zklive/entry/clock/...", leased},
 	{"zklive/entry/overdue/...", leased},
+	{"zklive/entry/forget/...", leased},
 	{"zklive/entry/...", computes},
 	{"record/compute-result/...", computes},
 	{"attempt/...", processes},

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -168,13 +170,12 @@ func TestClaimsOnce(t *testing.T) {
 	in := newInstallation(t, "listen_http=127.0.0.1:0")
 	olga, otto := in.keyOf("olga", "operator", "--all"), in.keyOf("otto", "operator", "--all")
 	first, d := in.doorOf(in.serveInProcess(run.RoleHTTP)), in.doorOf(in.serveInProcess(run.RoleHTTP, run.RoleDaemons, run.RoleRelay, run.RoleProjector))
-	for n := range 4 {
+	for n := range 5 {
 		in.says(0, []string{"compute", "submit", "--dataset", "tides", "--group", fmt.Sprint(n), "--input", "https://data.example.org/a.nc"})
 	}
 	const claims, claim, key = "/v1/compute/claims", `{"worker":"node7","datasets":["tides"],"wait":20,"lease":600}`, "Idempotency-Key: one"
 	take := func(caller, body, key string) (w leases.Work) {
 		t.Helper()
-		in.must(in.app.CatchUp(in.ctx()))
 		d.ask(caller, "POST", claims, body, key).into(d, &w)
 		return w
 	}
@@ -193,6 +194,19 @@ func TestClaimsOnce(t *testing.T) {
 	next := take(olga, claim, key)
 	if next.Entry != "eid0000000003" || next.Token == w.Token {
 		t.Errorf("after the end: %+v", next)
+	}
+	var g sync.WaitGroup
+	tokens := make([]string, 8)
+	for n := range tokens {
+		g.Go(func() {
+			var w leases.Work
+			[]*door{first, d}[n%2].ask(olga, "POST", claims, claim, "Idempotency-Key: at once").into(d, &w)
+			tokens[n] = w.Token
+		})
+	}
+	g.Wait()
+	if slices.Sort(tokens); tokens[0] == "" || tokens[0] != tokens[7] {
+		t.Errorf("claims at once: %q", tokens)
 	}
 	const short, other = `{"worker":"node7","datasets":["tides"],"wait":20,"lease":5}`, "Idempotency-Key: two"
 	before := take(olga, short, other)

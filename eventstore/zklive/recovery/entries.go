@@ -48,6 +48,9 @@ func (v *surveyor) entries(ctx context.Context) error {
 		err = v.each(ctx, v.root.Name(v.root.EntryClaims()), add)
 	}
 	if err == nil {
+		err = v.each(ctx, v.root.Name(v.root.EntryCommands()), func(name, _ string) bool { return layout.IsEntryCommand(name) })
+	}
+	if err == nil {
 		err = v.entryKeys(ctx)
 	}
 	return err

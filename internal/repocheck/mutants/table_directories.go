@@ -3,7 +3,7 @@ package main
 // directories: what open directories list, and what becomes of their files.
 var directories = []Mutant{{
 	Name: "the claims that can be read, beside one that cannot", Why: "one damaged node keeps all work of lost workers where it is",
-	At: "eventstore/zklive/internal/entries (*Entries).EndOverdueLeases", Do: []Op{Never("ErrBroken")},
+	At: "eventstore/zklive/internal/entries (*Entries).endOverdue", Do: []Op{Never("ErrBroken")},
 	Package: "eventstore/zklive", Test: "TestUnreadableClaim",
 }, {
 	Name: "a refusal that was followed by a retry", Why: "a process that dies within a retry leaves the deposit refused, and a bulk action counts it as done", Was: true,

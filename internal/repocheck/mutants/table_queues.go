@@ -307,8 +307,20 @@ var queues = []Mutant{{
 	Package: "cmd/internal/compute", Test: "TestStepsThatNoJobWaitsFor",
 }, {
 	Name: "the lease that the same claim has taken", Why: "a worker whose claim got no answer takes other work, and the attempt is lost",
-	At: "cmd/internal/app/leases (request).taken", Do: []Op{Always("Salt")},
+	At: "eventstore/zklive/internal/entries (*Entries).LeaseOfCommand", Do: []Op{Never("Command", "command")},
 	Package: e2e, Test: "TestClaimsOnce",
+}, {
+	Name: "the note of an earlier lease of the claim", Why: "two requests of one claim at once take work each",
+	At: "eventstore/zklive/internal/layout (Root).command", Do: []Op{Arg("Set", 2, "Any")},
+	Package: zklive, Test: "TestConformance/claims/plain/entry,_claimed_by_one_request",
+}, {
+	Name: "the refusal of a claim that was sent before", Why: "a claim that was sent twice at once is answered with an error, or takes other work",
+	At: "cmd/internal/app/leases take", Do: []Op{Never("ErrRepeated")},
+	Package: e2e, Test: "TestClaimsOnce",
+}, {
+	Name: "the end of the notes of claims", Why: "the tree grows with each claim",
+	At: "eventstore/zklive/internal/entries (*Entries).EndOverdueLeases", Do: []Op{Never("lasting")},
+	Package: zklive, Test: "TestNotesOfClaims",
 }, {
 	Name: "the request that a token is made of", Why: "another claim under the key gets the lease of the first",
 	At: "cmd/internal/app/leases (request).secret", Do: []Op{Drop("said")},

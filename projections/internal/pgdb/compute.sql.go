@@ -234,18 +234,6 @@ func (q *Queries) ComputeEntryByID(ctx context.Context, id string) (AccessionCom
 	return i, err
 }
 
-const computeEntryOfClaim = `-- name: ComputeEntryOfClaim :one
-select id from accession.compute_entry where status = 'STAGING' and command_id = $1 order by id limit 1
-`
-
-// The entry that a worker has by a command.
-func (q *Queries) ComputeEntryOfClaim(ctx context.Context, commandID string) (string, error) {
-	row := q.db.QueryRow(ctx, computeEntryOfClaim, commandID)
-	var id string
-	err := row.Scan(&id)
-	return id, err
-}
-
 const computeEntryOfKey = `-- name: ComputeEntryOfKey :one
 select id, version, status, dataset, group_name, priority, key, submitter, inputs, attempt, worker, requested_at, claimed_at, ended_at, exit_status, result_sha256, result_size, reason_class, reason_code, reason_message, reason_who_acts, last_modified, command_id from accession.compute_entry where key = $1 and result_sha256 is not null order by id desc limit 1
 `

@@ -142,11 +142,11 @@ func take(ctx context.Context, a *app.App, wants compute.Wants, r request, worke
 	if err != nil {
 		return w, err
 	}
-	e, lease, secret, err := r.taken(ctx, a, handler)
-	if err != nil {
-		return w, err
-	}
-	for until := time.Now().Add(time.Duration(min(wait, longestWait))*time.Second + time.Second); ; e = (compute.Entry{}) {
+	for until := time.Now().Add(time.Duration(min(wait, longestWait))*time.Second + time.Second); ; {
+		e, lease, secret, err := r.taken(ctx, handler)
+		if err != nil {
+			return w, err
+		}
 		if e.ID == "" {
 			secret, lease = r.lease(worker+"/"+rand.Text()[:8], time.Duration(orDefault(seconds, defaultLease))*time.Second)
 			waiting, cancel := context.WithDeadline(ctx, until)
@@ -154,6 +154,9 @@ func take(ctx context.Context, a *app.App, wants compute.Wants, r request, worke
 			cancel()
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 				return Work{}, nil // none was there
+			}
+			if errors.Is(err, eventstore.ErrRepeated) {
+				continue // its answer is on the way to another who asked
 			}
 			if err != nil {
 				return w, err

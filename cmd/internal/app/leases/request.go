@@ -14,7 +14,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain/compute"
 	"github.com/accession-ingest/accession/eventstore"
-	"github.com/accession-ingest/accession/projections/query"
 )
 
 // request is a claim that a worker may send again under its idempotency key because it got no
@@ -24,6 +23,7 @@ type request struct {
 	key     string // "" = it cannot be sent again
 	said    []byte
 	command string // of the event by which it takes work
+	before  int64  // see eventstore.Lease
 }
 
 // newRequest returns the claim of a caller of work of a kind, with what it says.
@@ -32,7 +32,7 @@ func newRequest(a *app.App, of, key string, body any) (r request, err error) {
 		return r, nil
 	}
 	who := string(a.Actor) + "\x00" + of + "\x00" + key
-	r.key, r.command = who, "claim-"+digest(who)[:40]
+	r.key, r.command = who, eventstore.ClaimCommand+digest(who)[:40]
 	r.said, err = json.Marshal(body)
 	return r, err
 }
@@ -50,7 +50,7 @@ func (r request) meta(a *app.App) eventstore.Meta {
 func (r request) lease(worker string, timeout time.Duration) (secret string, l eventstore.Lease) {
 	secret, l = rand.Text(), eventstore.Lease{Worker: worker, Timeout: timeout}
 	if r.key != "" {
-		l.Salt = secret
+		l.Command, l.Before, l.Salt = r.command, r.before, secret
 		secret = r.secret(l.Salt)
 	}
 	l.SHA256 = digest(secret)
@@ -66,39 +66,26 @@ func (r request) secret(salt string) string {
 }
 
 // taken returns the entry that the same request has taken before, if its lease lasts: that
-// begins again. The entry is empty otherwise, and as long as the tables do not show it.
-func (r request) taken(ctx context.Context, a *app.App, handler *eventstore.Handler) (e compute.Entry, l eventstore.Lease, secret string, err error) {
+// begins again. The entry is empty otherwise.
+func (r *request) taken(ctx context.Context, handler *eventstore.Handler) (e compute.Entry, l eventstore.Lease, secret string, err error) {
 	if r.key == "" {
 		return e, l, "", nil
 	}
-	db, err := a.Open.DB(ctx)
-	if err != nil {
-		return e, l, "", err
-	}
-	id, err := query.EntryOfClaim(ctx, db, r.command)
-	if errors.Is(err, query.ErrNotFound) {
+	id, l, err := handler.Leases.LeaseOfCommand(ctx, r.command)
+	r.before = l.Before
+	if errors.Is(err, eventstore.ErrNotFound) {
 		return e, l, "", nil
 	}
-	var at eventstore.Loaded[compute.Entry]
-	if err == nil {
-		at, err = handler.Entries.LoadEntry(ctx, id)
-	}
-	if err == nil && at.State.CommandID == r.command {
-		l, err = handler.Leases.LoadLease(ctx, id)
-	}
-	if err != nil || l.Salt == "" {
-		if errors.Is(err, eventstore.ErrNotFound) {
-			err = nil // it has ended
-		}
+	if err != nil {
 		return e, l, "", err
 	}
 	secret = r.secret(l.Salt)
 	if digest(secret) != l.SHA256 {
 		return e, l, "", &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key was used for another claim, by which %s was taken", id), Hint: "nothing was taken: send the claim as it was, or give this one a key of its own"}
 	}
-	at, l, err = handler.RenewLease(ctx, id, l.SHA256, "")
+	at, l, err := handler.RenewLease(ctx, id, l.SHA256, "")
 	if errors.Is(err, eventstore.ErrFenced) {
-		return e, l, "", nil // it ends in this moment
+		return e, l, "", nil // it has ended in this moment
 	}
 	return at.State, l, secret, err
 }

@@ -3,6 +3,7 @@ package layout
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
@@ -13,7 +14,7 @@ import (
 // EntryDirs returns the directories of the nodes of entries.
 func (r Root) EntryDirs() []string {
 	return []string{r.EntryDir(entry.Pending), r.EntryDir(entry.Staging), r.EntryDir(entry.Successful), r.EntryDir(entry.Failed),
-		r.Entries(), r.EntryKeys(), r.EntryClaims()}
+		r.Entries(), r.EntryKeys(), r.EntryClaims(), r.EntryCommands()}
 }
 
 // Compute returns the path of the directory of what entries have besides their names.
@@ -48,6 +49,17 @@ func (r Root) EntryStatus(id compute.ID) string { return r.At("/compute/entries/
 
 // EntryClaims returns the path of the directory of the claims of entries.
 func (r Root) EntryClaims() string { return r.At("/compute/claims") }
+
+// EntryCommands returns the path of the directory of the claims that took leases and can be sent
+// again.
+func (r Root) EntryCommands() string { return r.At("/compute/commands") }
+
+// EntryCommand returns the path of the node of a claim that took a lease, which has the sequence
+// of its entry. It outlives the lease, until the leader looks for overdue ones.
+func (r Root) EntryCommand(id string) string { return r.At("/compute/commands/" + id) }
+
+// IsEntryCommand reports whether a node of EntryCommands has the name of one.
+func IsEntryCommand(name string) bool { return strings.HasPrefix(name, eventstore.ClaimCommand) }
 
 // EntryKey returns the path of the node of a key, which has the sequence of its entry.
 func (r Root) EntryKey(key string) string {
@@ -118,8 +130,20 @@ func (r Root) entry(ops *Ops, c eventstore.Change) {
 	case claim == nil:
 	case claim.Lease != nil:
 		ops.Create(r.Lock(claim.Aggregate), LeaseData(*claim.Lease), eventstore.ErrLocked)
+		r.command(ops, c.Entry.To.ID, claim.Lease)
 	default:
 		ops.CreateEphemeral(r.Lock(claim.Aggregate), Encode(Holder{claim.Worker}), eventstore.ErrLocked)
+	}
+}
+
+// command adds the note by which the lease of an entry is found when its claim is sent again.
+func (r Root) command(ops *Ops, id compute.ID, l *eventstore.Lease) {
+	switch node, data := r.EntryCommand(l.Command), []byte(EntrySequence(id)); {
+	case l.Command == "":
+	case l.Before < 0:
+		ops.Create(node, data, eventstore.ErrRepeated)
+	default:
+		ops.Set(node, data, int32(l.Before), eventstore.ErrRepeated)
 	}
 }
 
@@ -129,13 +153,14 @@ type Lease struct {
 	Worker  string  `json:"worker"`
 	SHA256  string  `json:"sha256"` // of the token
 	Seconds float64 `json:"seconds"`
-	Said    string  `json:"said,omitempty"` // of the worker about its progress
-	Salt    string  `json:"salt,omitempty"` // of a token that the same request makes again
+	Said    string  `json:"said,omitempty"`    // of the worker about its progress
+	Command string  `json:"command,omitempty"` // the claim by which it was taken, if that can be sent again
+	Salt    string  `json:"salt,omitempty"`    // of a token that the same claim makes again
 }
 
 // LeaseData returns the data of the node of a lease.
 func LeaseData(l eventstore.Lease) []byte {
-	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds(), l.Progress, l.Salt})
+	return Encode(Lease{l.Worker, l.SHA256, l.Timeout.Seconds(), l.Progress, l.Command, l.Salt})
 }
 
 // RunEntry returns the operations by which the worker of an entry shows that it has its
