@@ -148,8 +148,54 @@ func TestListsHaveTheirIndexes(t *testing.T) {
 		if n, err := query.TotalBatches(ctx, planned, query.BatchFilter{Filter: f}); err != nil || n != 1 {
 			t.Errorf("by %s: counted %d batches (%v)", name, n, err)
 		}
+		for _, order := range []query.Sorting{{By: "status"}, {By: "status", Down: true}, {By: "id"}, {By: "id", Down: true}} {
+			sortedBatches, err := query.SortedBatches(ctx, planned, query.BatchFilter{Filter: f}, order)
+			if err != nil || len(sortedBatches) != 1 {
+				t.Errorf("by %s, sorted by %s: %d batches (%v)", name, order.By, len(sortedBatches), err)
+			}
+			sortedJobs, err := query.SortedJobs(ctx, planned, query.JobFilter{Filter: f}, order)
+			if err != nil || len(sortedJobs) != 1 {
+				t.Errorf("by %s, sorted by %s: %d jobs (%v)", name, order.By, len(sortedJobs), err)
+			}
+			sortedFiles, err := query.SortedFiles(ctx, planned, query.FileFilter{Filter: f}, order)
+			if err != nil || len(sortedFiles) != len(files) {
+				t.Errorf("by %s, sorted by %s: %d files (%v)", name, order.By, len(sortedFiles), err)
+			}
+		}
 		if whole := planned.Whole(); len(whole) > 0 {
 			t.Errorf("lists by %s read from end to end: %v", name, whole)
 		}
+	}
+}
+
+// TestOrdersOfManyHaveTheirIndexes: a page of all there is, in the order in which it was made, reads
+// no table from end to end, wherever in the list it begins.
+func TestOrdersOfManyHaveTheirIndexes(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	v, _ := fileStory(t)
+	db := projected(t, v)
+	projtest.Crowd(t, db, 100)
+	planned := &projtest.Planned{Pool: db}
+	for _, down := range []bool{false, true} {
+		batches, jobs, files := query.Sorting{By: "id", Down: down}, query.Sorting{By: "id", Down: down}, query.Sorting{By: "discovered_at", Down: down}
+		for range 3 {
+			b, err := query.SortedBatches(ctx, planned, query.BatchFilter{Limit: 5}, batches)
+			if err != nil || len(b) != 5 {
+				t.Fatalf("%d batches (%v)", len(b), err)
+			}
+			j, err := query.SortedJobs(ctx, planned, query.JobFilter{Limit: 5}, jobs)
+			if err != nil || len(j) != 5 {
+				t.Fatalf("%d jobs (%v)", len(j), err)
+			}
+			f, err := query.SortedFiles(ctx, planned, query.FileFilter{Limit: 5}, files)
+			if err != nil || len(f) != 5 {
+				t.Fatalf("%d files (%v)", len(f), err)
+			}
+			batches.Last, jobs.Last, files.Last = b[4].Row.BatchID, j[4].Row.ID, f[4].Row.RawFileHash
+		}
+	}
+	if whole := planned.Whole(); len(whole) > 0 {
+		t.Errorf("they read from end to end: %v", whole)
 	}
 }

@@ -211,6 +211,8 @@ func written(e ast.Expr) string {
 		return written(e.Fun) + "()"
 	case *ast.IndexExpr:
 		return written(e.X)
+	case *ast.IndexListExpr:
+		return written(e.X)
 	}
 	return "?"
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
@@ -208,16 +210,24 @@ func (c *consoled) numbers(p *browser.Tab) {
 			c.t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	// All pages of a list together, and its file, are the table.
+	// All pages of a list together, and its file, are the table, in the order of a column.
 	var ids []string
-	for at := "/console/jobs?limit=25&state=failed"; at != ""; {
+	for at := "/console/jobs?limit=25&state=failed&sort=-title"; at != ""; {
 		p.Open(c.url + at)
 		ids = append(ids, browser.Eval[[]string](p, `[...document.querySelectorAll("tbody td:first-child")].map((e) => e.innerText)`)...)
 		at = browser.Eval[string](p, `document.querySelector("a[rel=next]")?.getAttribute("href") ?? ""`)
 	}
+	sorted, err := c.db.Query(c.ctx(), `select id from accession.job where status = 'failed' order by lower(left(coalesce(nullif(erc_what, ''), file_name), 256)) collate "C" desc, id`)
+	c.must(err)
+	if want, err := pgx.CollectRows(sorted, pgx.RowTo[string]); err != nil || len(want) < 30 || !slices.Equal(ids, want) {
+		c.t.Errorf("the pages have %v, want %v (%v)", ids, want, err)
+	}
 	csv := browser.Eval[string](p, `document.querySelector(".pages a[href*=csv]").getAttribute("href")`)
 	text := browser.Eval[string](p, `fetch("`+csv+`").then((r) => r.text())`)
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) < 2 || !strings.HasPrefix(lines[1], ids[0]+",") {
+		c.t.Errorf("the file does not begin with %s: %s", ids[0], text)
+	}
 	if want := c.count("select count(*) from accession.job where status = 'failed'"); len(ids) != want || len(lines) != want+1 || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != want {
 		c.t.Errorf("%d jobs, %d lines, want %d", len(ids), len(lines), want)
 	}

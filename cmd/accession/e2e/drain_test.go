@@ -83,7 +83,7 @@ func TestTheOrderOfAStop(t *testing.T) {
 	if v := in.rest(id); v.Status != string(domain.BatchCompleted) || len(v.Retries) != 0 {
 		t.Errorf("%+v, retries %+v", v.BatchSummary, v.Retries)
 	}
-	files, err := in.app.Files(in.ctx(), app.FileFilter{Job: jobs[0], Limit: 10}, "")
+	files, err := in.app.Files(in.ctx(), app.FileFilter{Job: jobs[0], Limit: 10}, "", "")
 	if err != nil || len(files.Items) != 1 || files.Items[0].DownloadAttempts != 1 {
 		t.Errorf("%+v, %v", files, err)
 	}

@@ -43,7 +43,7 @@ func TestLookIntoAJob(t *testing.T) {
 	}
 	jobIn := func(id domain.BatchID, state domain.JobState) (job string) {
 		waitFor(t, "a job of "+string(id)+" to be "+string(state), func() bool {
-			list, err := in.app.Jobs(in.ctx(), app.JobFilter{Batch: id, State: state, Limit: 1}, "")
+			list, err := in.app.Jobs(in.ctx(), app.JobFilter{Batch: id, State: state, Limit: 1}, "", "")
 			in.must(err)
 			if len(list.Items) > 0 {
 				job = list.Items[0].ID

@@ -177,7 +177,7 @@ func (in *installation) answers(batches []domain.BatchID) (all []any) {
 		for _, j := range v.Jobs {
 			one, err := in.app.Job(in.ctx(), domain.JobID(j.ID))
 			add(one, err)
-			files, err := in.app.Files(in.ctx(), app.FileFilter{Job: domain.JobID(j.ID), Limit: 100}, "")
+			files, err := in.app.Files(in.ctx(), app.FileFilter{Job: domain.JobID(j.ID), Limit: 100}, "", "")
 			add(files, err)
 		}
 	}

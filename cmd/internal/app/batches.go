@@ -25,16 +25,22 @@ type (
 
 func batchOf(row query.BatchSummary) BatchSummary { return BatchSummary{row.BatchID, row} }
 
-// Batches lists batches, newest first, from a cursor on.
-func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor) (p Page[BatchSummary], err error) {
+// Batches lists batches, newest first or in the order that sort names, from a cursor on.
+func (a *App) Batches(ctx context.Context, f BatchFilter, from Cursor, sort string) (p Page[BatchSummary], err error) {
 	defer Explained(&err, "list batches")
-	if f.Before, err = After(from, domain.KindBatch, domain.ParseBatchID); err != nil {
-		return p, err
-	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p = PageOf(limit, shown(ask(ctx, t, query.Batches, f), batchOf), domain.KindBatch, func(b BatchSummary) string { return b.ID })
-	p.Total = ask(ctx, t, query.ListedBatches, f)
+	if sort != "" {
+		p, err = sortableBatches.page(ctx, t, f, limit, sort, from)
+	} else if f.Before, err = After(from, domain.KindBatch, domain.ParseBatchID); err == nil {
+		p = PageOf(limit, shown(ask(ctx, t, query.Batches, f), batchOf), domain.KindBatch, func(b BatchSummary) string { return b.ID })
+	}
+	if err != nil {
+		return p, err
+	}
+	if p.Total == nil {
+		p.Total = ask(ctx, t, query.ListedBatches, f)
+	}
 	return p, t.err
 }
 

@@ -28,21 +28,25 @@ type (
 func fileOf(row query.FileRow) FileRow { return FileRow{row.RawFileHash, row} }
 
 // Files lists files in the order of their discovery, those of a job as its manifest
-// has them, from a cursor on. A batch or job that does not exist is an error. There may
-// be very many: FileCounts has those of a job or a batch; those that a filter selects
-// are not counted.
-func (a *App) Files(ctx context.Context, f FileFilter, from Cursor) (p Page[FileRow], err error) {
+// has them, or in the order that sort names, from a cursor on. A batch or job that does
+// not exist is an error. There may be very many: FileCounts has those of a job or a batch;
+// those that a filter selects are counted only to be sorted.
+func (a *App) Files(ctx context.Context, f FileFilter, from Cursor, sort string) (p Page[FileRow], err error) {
 	defer Explained(&err, "list files")
-	if f.After, err = After(from, domain.KindFile, domain.ParseFileHash); err != nil {
+	t, limit := a.read(ctx), pageLimit(f.Limit)
+	f.Limit = limit + 1
+	if sort != "" {
+		p, err = sortableFiles.page(ctx, t, f, limit, sort, from)
+	} else if f.After, err = After(from, domain.KindFile, domain.ParseFileHash); err == nil {
+		if f.After != "" {
+			ask(ctx, t, query.FileByHash, f.After)
+			t.err = missing(t.err, "begin with the first page again", "there is no file %s to begin after", f.After)
+		}
+		p = PageOf(limit, shown(ask(ctx, t, query.Files, f), fileOf), domain.KindFile, func(f FileRow) string { return f.ID })
+	}
+	if err != nil {
 		return p, err
 	}
-	t, limit := a.read(ctx), pageLimit(f.Limit)
-	if f.After != "" {
-		ask(ctx, t, query.FileByHash, f.After)
-		t.err = missing(t.err, "begin with the first page again", "there is no file %s to begin after", f.After)
-	}
-	f.Limit = limit + 1
-	p = PageOf(limit, shown(ask(ctx, t, query.Files, f), fileOf), domain.KindFile, func(f FileRow) string { return f.ID })
 	if t.err == nil && len(p.Items) == 0 {
 		t.err = a.knownIn(ctx, t, f.Batch, f.Job)
 	}

@@ -28,17 +28,23 @@ type (
 	JobStep = query.StepEntry
 )
 
-// Jobs lists jobs in the order of their ids, from a cursor on. A batch that does not
-// exist is an error.
-func (a *App) Jobs(ctx context.Context, f JobFilter, from Cursor) (p Page[JobRow], err error) {
+// Jobs lists jobs in the order of their ids or that which sort names, from a cursor on. A
+// batch that does not exist is an error.
+func (a *App) Jobs(ctx context.Context, f JobFilter, from Cursor, sort string) (p Page[JobRow], err error) {
 	defer Explained(&err, "list jobs")
-	if f.After, err = After(from, domain.KindJob, domain.ParseJobID); err != nil {
-		return p, err
-	}
 	t, limit := a.read(ctx), pageLimit(f.Limit)
 	f.Limit = limit + 1
-	p = PageOf(limit, ask(ctx, t, query.Jobs, f), domain.KindJob, func(j JobRow) string { return j.ID })
-	p.Total = ask(ctx, t, query.ListedJobs, f)
+	if sort != "" {
+		p, err = sortableJobs.page(ctx, t, f, limit, sort, from)
+	} else if f.After, err = After(from, domain.KindJob, domain.ParseJobID); err == nil {
+		p = PageOf(limit, ask(ctx, t, query.Jobs, f), domain.KindJob, func(j JobRow) string { return j.ID })
+	}
+	if err != nil {
+		return p, err
+	}
+	if p.Total == nil {
+		p.Total = ask(ctx, t, query.ListedJobs, f)
+	}
 	if t.err == nil && len(p.Items) == 0 {
 		t.err = a.knownIn(ctx, t, f.Batch, "")
 	}

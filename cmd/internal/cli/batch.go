@@ -77,14 +77,15 @@ the end of the retention time. Objects, history and reports stay.`,
 func (p *program) batchLs() *cobra.Command {
 	var f app.BatchFilter
 	var from app.Cursor
+	var sort string
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List batches, newest first",
-		Long:    "List batches, newest first. For the next page, give --cursor.",
+		Long:    "List batches, newest first, or in the order of --sort. For the next page, give --cursor.",
 		Example: "  accession batch ls\n  accession batch ls --state failed --submitter maria -o json",
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
-			return request{"batch.ls", &operation.BatchList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), State: string(f.State)}}
+			return request{"batch.ls", &operation.BatchList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), State: string(f.State), Order: operation.Order{Sort: sort}}}
 		}, func(w io.Writer, page app.Page[app.BatchSummary]) {
 			render.Rows(w, "no batches", render.Row{"batch", "status", "submitter", "profile", "jobs", "completed", "failed", "held", "deleted", "in progress", "submitted", "what"},
 				page.Items, func(b app.BatchSummary) render.Row {
@@ -96,6 +97,7 @@ func (p *program) batchLs() *cobra.Command {
 	}
 	flags.Parsed(c, &f.State, "state", "", "only batches in this `STATE`", flags.Optional(flags.Among(domain.BatchStates...)))
 	flags.Filter(c, &f.Filter, "batches")
+	flags.Sort(c, &sort, app.BatchOrders)
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "batches")
 	return c

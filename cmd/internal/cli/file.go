@@ -53,15 +53,16 @@ and views of PostgreSQL call it raw_file_hash.`,
 func (p *program) fileLs() *cobra.Command {
 	var f app.FileFilter
 	var from app.Cursor
+	var sort string
 	c := &cobra.Command{
 		Use:   "ls",
 		Short: "List files",
-		Long: `List files in the order of their discovery; the files of a job in the order of its
-manifest. For the next page, give --cursor.`,
+		Long: `List files in the order of their discovery, the files of a job in the order of its
+manifest; or in the order of --sort. For the next page, give --cursor.`,
 		Example: "  accession file ls --job jid0000000001\n  accession file ls --state IGNORE -o json\n  accession file ls --dataset nights --group 20261120",
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
-			return request{"file.ls", &operation.FileList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), Job: string(f.Job), State: string(f.State), Name: f.Name, Dataset: f.Dataset, Group: f.Group}}
+			return request{"file.ls", &operation.FileList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), Job: string(f.Job), State: string(f.State), Name: f.Name, Dataset: f.Dataset, Group: f.Group, Order: operation.Order{Sort: sort}}}
 		}, func(w io.Writer, page app.Page[app.FileRow]) {
 			views.Files(w, page.Items)
 			more(w, page, "files")
@@ -74,6 +75,7 @@ manifest. For the next page, give --cursor.`,
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "only files of this `DATASET` of open directories")
 	c.Flags().StringVar(&f.Group, "group", "", "only files of this `GROUP` of a dataset")
 	flags.Filter(c, &f.Filter, "files")
+	flags.Sort(c, &sort, app.FileOrders)
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "files")
 	return c

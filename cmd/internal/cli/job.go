@@ -86,14 +86,15 @@ because of it. Refused unless the batch is processing or failed.`,
 func (p *program) jobLs() *cobra.Command {
 	var f app.JobFilter
 	var from app.Cursor
+	var sort string
 	c := &cobra.Command{
 		Use:     "ls",
 		Short:   "List jobs",
-		Long:    "List jobs by id. For the next page, give --cursor.",
+		Long:    "List jobs by id, or in the order of --sort. For the next page, give --cursor.",
 		Example: "  accession job ls --state failed\n  accession job ls --batch bid0000000001 -o json",
 		Args:    cobra.NoArgs,
 		RunE: served(p, func([]string) request {
-			return request{"job.ls", &operation.JobList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), State: string(f.State)}}
+			return request{"job.ls", &operation.JobList{Page: pageOf(f.Limit, from), Filter: filter(f.Filter), Batch: string(f.Batch), State: string(f.State), Order: operation.Order{Sort: sort}}}
 		}, func(w io.Writer, page app.Page[app.JobRow]) {
 			views.Jobs(w, page.Items)
 			more(w, page, "jobs")
@@ -102,6 +103,7 @@ func (p *program) jobLs() *cobra.Command {
 	flags.Parsed(c, &f.Batch, "batch", "", "only jobs of this `BATCH`", flags.Optional(domain.ParseBatchID))
 	flags.Parsed(c, &f.State, "state", "", "only jobs in this `STATE`", flags.Optional(flags.Among(append(slices.Clone(domain.JobStates), domain.JobDeleted)...)))
 	flags.Filter(c, &f.Filter, "jobs")
+	flags.Sort(c, &sort, app.JobOrders)
 	flags.Cursor(c, &from)
 	flags.Limit(c, &f.Limit, flags.ListLimit, "jobs")
 	return c

@@ -34,7 +34,7 @@ func filesOf(b app.BatchSummary) bar {
 // titleOf returns what a batch is called: by its title, or else its file.
 func titleOf(b app.BatchSummary) string { return cmp.Or(b.ErcWhat, b.FileName) }
 
-var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", title: "Batches", none: "No batches are here: deposit one, or choose fewer conditions.", list: []column[app.BatchSummary]{
+var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", orders: app.BatchOrders, first: "-id", title: "Batches", none: "No batches are here: deposit one, or choose fewer conditions.", list: []column[app.BatchSummary]{
 	{"id", "Batch", func(b app.BatchSummary) any { return link{b.ID, toBatch(b.ID)} }},
 	{"status", "State", func(b app.BatchSummary) any { return state(b.Status) }},
 	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},

@@ -253,40 +253,81 @@ func TestStatic(t *testing.T) {
 	}
 }
 
-// TestListsByAddress: a filter, a sort and a page of a list are in its address, and reach the API
+// TestListsByAddress: a filter, an order and a page of a list are in its address, and reach the API
 // as they are.
 func TestListsByAddress(t *testing.T) {
 	t.Parallel()
 	a := &told{answers: some("a name")}
-	items := []any{}
-	for _, n := range []any{3, nil, 20, 1} {
-		items = append(items, map[string]any{"id": "bid000000000" + cmp.Or(strings.TrimSpace(jsonOf(n)), "0"), "rows_listed": n})
-	}
-	a.answers["/v1/batches"] = map[string]any{"items": items, "next": "bmV4dA", "total": 4}
 	h := opened(t, a, access.Operator)
 	w := visited(h, http.MethodGet, Path+"batches?state=failed&submitter=&since=2026-11-01&cursor=abc&sort=rows_listed", nil)
-	if got := a.asked[len(a.asked)-1]; got != "GET /v1/batches?cursor=abc&since=2026-11-01T00%3A00%3A00Z&state=failed" {
+	if got := a.asked[len(a.asked)-1]; got != "GET /v1/batches?cursor=abc&since=2026-11-01T00%3A00%3A00Z&sort=rows_listed&state=failed" {
 		t.Errorf("asked %s", got)
 	}
 	text := w.Body.String()
 	for _, want := range []string{`href="/console/batches?cursor=bmV4dA&amp;since=2026-11-01&amp;sort=rows_listed&amp;state=failed" rel="next"`, `href="/console/batches?since=2026-11-01&amp;sort=rows_listed&amp;state=failed">First page`,
-		`href="/console/batches.csv?since=2026-11-01T00%3A00%3A00Z&amp;state=failed"`, `<option value="failed" selected>`, `aria-sort="ascending"`, "This page is sorted"} {
+		`href="/console/batches.csv?since=2026-11-01T00%3A00%3A00Z&amp;sort=rows_listed&amp;state=failed"`, `<option value="failed" selected>`,
+		`aria-sort="ascending"><a href="/console/batches?since=2026-11-01&amp;sort=-rows_listed&amp;state=failed">Jobs`, `<a href="/console/batches?since=2026-11-01&amp;sort=title&amp;state=failed">Title`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s:\n%s", want, text)
 		}
 	}
+	if strings.Contains(text, "This page is sorted") {
+		t.Errorf("only the page is sorted: %s", text)
+	}
+	// Of a list of many, and of files that nothing limits, only the order in which it was made.
+	a.answers["/v1/jobs"].(map[string]any)["total"], a.answers["/v1/files"].(map[string]any)["total"] = nil, nil
+	for path, want := range map[string]string{"jobs": "-id", "jobs?sort=-id": "id", "files": "-discovered_at", "files?limit=5&sort=-discovered_at": "discovered_at",
+		"batches":                 "id status title submitter profile_name rows_listed jobs_completed jobs_failed files_listed bytes_listed submitted_at reason",
+		"files?job=jid0000000001": "path status status_since job_id batch_id dataset size download_attempts processing_attempts -discovered_at reason id"} {
+		_, heads, _ := strings.Cut(visited(h, http.MethodGet, Path+path, nil).Body.String(), "<thead>")
+		if says := strings.Contains(heads, "Choose at most 10,000"); says == strings.Contains(want, " ") {
+			t.Errorf("%s says that only some can be sorted: %t", path, says)
+		}
+		heads, _, _ = strings.Cut(heads, "</thead>")
+		var orders []string
+		for _, part := range strings.Split(strings.ReplaceAll(heads, "aria-sort=", ""), "sort=")[1:] {
+			order, _, _ := strings.Cut(part, `"`)
+			orders = append(orders, order)
+		}
+		if got := strings.Join(orders, " "); got != want || strings.Count(heads, "aria-sort=") != 1 {
+			t.Errorf("%s leads to the orders %s: %s", path, got, heads)
+		}
+	}
+	a.answers["/v1/batches"] = problem.Of(app.Invalid, "sort is nothing to sort by", "sort by id")
+	if w := visited(h, http.MethodGet, Path+"batches?sort=colour", nil); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "sort by id") {
+		t.Errorf("an unknown order: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestPagesSorted: of a list that its operation does not sort, the page is.
+func TestPagesSorted(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	items := []any{}
+	for _, n := range []any{3, nil, 20, 1} {
+		item := map[string]any{"id": "slot000000000" + cmp.Or(strings.TrimSpace(jsonOf(n)), "0")}
+		if n != nil {
+			item["opens_at"] = fmt.Sprintf("2026-11-%02dT10:00:00Z", n)
+		}
+		items = append(items, item)
+	}
+	a.answers["/v1/slots"] = map[string]any{"items": items, "next": "bmV4dA", "total": 4}
+	h := opened(t, a, access.Operator)
 	order := func(sort string) (ids []string) {
-		text := visited(h, http.MethodGet, Path+"batches?sort="+sort, nil).Body.String()
-		for _, part := range strings.Split(text, `<bdi>bid000000000`)[1:] {
+		text := visited(h, http.MethodGet, Path+"slots?sort="+sort, nil).Body.String()
+		if !strings.Contains(text, "This page is sorted") || strings.Contains(a.asked[len(a.asked)-1], "sort=") {
+			t.Errorf("asked %s: %s", a.asked[len(a.asked)-1], text)
+		}
+		for _, part := range strings.Split(text, `<bdi>slot000000000`)[1:] {
 			id, _, _ := strings.Cut(part, "<")
 			ids = append(ids, id)
 		}
 		return ids
 	}
-	if up, down := order("rows_listed"), order("-rows_listed"); !slices.Equal(up, []string{"1", "3", "20", "null"}) || !slices.Equal(down, []string{"20", "3", "1", "null"}) {
+	if up, down := order("opens_at"), order("-opens_at"); !slices.Equal(up, []string{"1", "3", "20", "null"}) || !slices.Equal(down, []string{"20", "3", "1", "null"}) {
 		t.Errorf("%v, %v", up, down)
 	}
-	if w := visited(h, http.MethodGet, Path+"batches?sort=colour", nil); w.Code != http.StatusBadRequest {
+	if w := visited(h, http.MethodGet, Path+"slots?sort=colour", nil); w.Code != http.StatusBadRequest {
 		t.Errorf("an unknown column: %d", w.Code)
 	}
 }

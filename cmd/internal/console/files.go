@@ -9,7 +9,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-var fileColumns = columns[app.FileRow]{operation: "file.ls", title: "Files", none: "No files are here: they are found when a job is estimated, or a directory is polled. Choose fewer conditions to see others.", list: []column[app.FileRow]{
+var fileColumns = columns[app.FileRow]{operation: "file.ls", orders: app.FileOrders, first: "discovered_at", uncounted: true, title: "Files", none: "No files are here: they are found when a job is estimated, or a directory is polled. Choose fewer conditions to see others.", list: []column[app.FileRow]{
 	{"path", "File", func(f app.FileRow) any { return link{f.Path, toFile(f.ID)} }},
 	{"status", "State", func(f app.FileRow) any { return state(f.Status) }},
 	{"status_since", "Since", func(f app.FileRow) any { return f.StatusSince }},

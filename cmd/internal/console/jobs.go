@@ -12,7 +12,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-var jobColumns = columns[app.JobRow]{operation: "job.ls", title: "Jobs", none: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", list: []column[app.JobRow]{
+var jobColumns = columns[app.JobRow]{operation: "job.ls", orders: app.JobOrders, first: "id", title: "Jobs", none: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", list: []column[app.JobRow]{
 	{"id", "Job", func(j app.JobRow) any { return link{j.ID, toJob(j.ID)} }},
 	{"batch_id", "Batch", func(j app.JobRow) any { return link{j.BatchID, toBatch(j.BatchID)} }},
 	{"status", "State", func(j app.JobRow) any { return state(j.Status) }},

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -27,6 +28,10 @@ type columns[T any] struct {
 	none      string // what is said when nothing is
 	whole     bool   // it has one page
 	list      []column[T]
+	// orders are those that the operation sorts the list by; without them only a page is sorted.
+	orders    app.Orders
+	first     string // the one in which it is if none is chosen
+	uncounted bool   // how many are chosen is not known before they are sorted
 }
 
 // table is a table as its template takes it.
@@ -41,6 +46,8 @@ type table struct {
 	First, Next, CSV string
 	// Part says that only this page is sorted: there are others.
 	Part bool
+	// Most is how many can be sorted by the other columns, 0 = these can.
+	Most int64
 }
 
 // head is the head of a column.
@@ -53,7 +60,7 @@ type head struct {
 
 // listed returns the page of the list that an address chooses.
 func (c columns[T]) listed(v *visit) (table, error) {
-	chosen, err := v.parameters()
+	chosen, err := c.parameters(v)
 	if err != nil {
 		return table{}, err
 	}
@@ -75,11 +82,24 @@ func (c columns[T]) listed(v *visit) (table, error) {
 	if q := csvQuery(chosen); q != "" && t.CSV != "" {
 		t.CSV += "?" + q
 	}
+	if c.orders.Any != "" {
+		c.ordered(&t, v.URL.Path, query)
+		return t, nil
+	}
 	if err := c.sorted(&t, v.URL.Path, query); err != nil {
 		return table{}, err
 	}
 	t.Part = query.Get("sort") != "" && (t.First != "" || t.Next != "")
 	return t, nil
+}
+
+// parameters returns those of the operation: of which the order is one if it sorts the list.
+func (c columns[T]) parameters(v *visit) (url.Values, error) {
+	chosen, err := v.parameters()
+	if sort := v.URL.Query().Get("sort"); err == nil && sort != "" && c.orders.Any != "" {
+		chosen.Set("sort", sort)
+	}
+	return chosen, err
 }
 
 func csvQuery(chosen url.Values) string {
@@ -109,6 +129,39 @@ func (c columns[T]) table(items []T) table {
 	return t
 }
 
+// sortBy makes the head of a column lead to the list in its order, from its end if it is in it.
+func (t *table) sortBy(i int, name, path string, query url.Values) {
+	by, down := strings.CutPrefix(query.Get("sort"), "-")
+	to := name
+	if by == name {
+		t.Heads[i].Sorted = "ascending"
+		if to = "-" + name; down {
+			t.Heads[i].Sorted, to = "descending", name
+		}
+	}
+	t.Heads[i].To = with(path, query, "sort", to)
+}
+
+// ordered makes the heads lead to the list in the orders that it can be in: if it is not known to be
+// short, in those that any number can be in.
+func (c columns[T]) ordered(t *table, path string, query url.Values) {
+	delete(query, "cursor") // which is one in the order of now
+	few := t.Total != nil || c.uncounted && slices.ContainsFunc(slices.Collect(maps.Keys(query)), func(name string) bool {
+		return name != "sort" && name != "limit" && query.Get(name) != ""
+	})
+	if query.Get("sort") == "" {
+		query.Set("sort", c.first)
+	}
+	for i, col := range c.list {
+		if col.name == c.orders.Any || few && c.orders.Has(col.name) {
+			t.sortBy(i, col.name, path, query)
+		}
+	}
+	if !few {
+		t.Most = app.MostSorted
+	}
+}
+
 // sorted sorts the rows as the address says: by a column, with a hyphen before its name from the
 // end. Of what has no value it is at the end in both.
 func (c columns[T]) sorted(t *table, path string, query url.Values) error {
@@ -118,15 +171,8 @@ func (c columns[T]) sorted(t *table, path string, query url.Values) error {
 		return problem.Of(app.Invalid, "there is no column to sort by of this name", "follow the head of a column")
 	}
 	for i, col := range c.list {
-		to := col.name
-		if i == at {
-			t.Heads[i].Sorted = "ascending"
-			if to = "-" + col.name; down {
-				t.Heads[i].Sorted, to = "descending", col.name
-			}
-		}
 		if !slices.ContainsFunc(t.Rows, func(row []cell) bool { return row[i].Kind == "bar" }) {
-			t.Heads[i].To = with(path, query, "sort", to)
+			t.sortBy(i, col.name, path, query)
 		}
 	}
 	if at < 0 {
@@ -175,7 +221,7 @@ const most = "1000"
 // download sends the whole list that an address chooses as CSV, as it is read. One that cannot
 // be read to its end is cut off.
 func (c columns[T]) download(v *visit, w http.ResponseWriter) error {
-	chosen, err := v.parameters()
+	chosen, err := c.parameters(v)
 	if err != nil {
 		return err
 	}

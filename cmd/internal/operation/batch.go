@@ -12,6 +12,7 @@ type BatchList struct {
 	Page
 	Filter
 	State string `query:"state" maxLength:"40" doc:"Only in this state"`
+	Order
 }
 
 // BatchShow shows one batch.
@@ -36,7 +37,7 @@ func batches() []*Operation {
 			if err != nil {
 				return app.Page[app.BatchSummary]{}, err
 			}
-			p, err := c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor))
+			p, err := c.App.Batches(ctx, app.BatchFilter{Filter: in.of(c), State: state, Limit: in.Limit}, app.Cursor(in.Cursor), in.Sort)
 			return orUnknown(ctx, c, in.named(""), p, err)
 		}),
 		get("batch.show", "/v1/batches/{id}", "Show a batch and its jobs", OnThing, true, func(ctx context.Context, c *Call, in *BatchShow) (v app.BatchView, err error) {

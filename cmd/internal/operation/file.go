@@ -21,6 +21,7 @@ type FileList struct {
 
 	Dataset string `query:"dataset" maxLength:"64" doc:"Only of this dataset of open directories"`
 	Group   string `query:"group" maxLength:"128" doc:"Only of this group of a dataset"`
+	Order
 }
 
 // FileShow shows one file.
@@ -48,7 +49,7 @@ func files() []*Operation {
 			if f.Job, err = c.job(ctx, in.Job); err != nil {
 				return p, err
 			}
-			p, err = c.App.Files(ctx, f, app.Cursor(in.Cursor))
+			p, err = c.App.Files(ctx, f, app.Cursor(in.Cursor), in.Sort)
 			return orUnknown(ctx, c, in.named(in.Dataset), p, err)
 		}),
 		get("file.show", "/v1/files/{id}", "Show a file and its history", OnThing, true, func(ctx context.Context, c *Call, in *FileShow) (app.FileView, error) {

@@ -40,7 +40,12 @@ func invalid(format string, args ...any) error {
 // Page is which part of a list is requested.
 type Page struct {
 	Limit  int    `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"How many items at most"`
-	Cursor string `query:"cursor" maxLength:"500" doc:"The next of the page before; none for the first page"`
+	Cursor string `query:"cursor" maxLength:"2000" doc:"The next of the page before; none for the first page"`
+}
+
+// Order is in which order a list is.
+type Order struct {
+	Sort string `query:"sort" maxLength:"40" example:"-title" doc:"In the order of this, with a hyphen before it from its end; none = the order of the list"`
 }
 
 // Filter is what lists of batches, jobs and files choose by.

@@ -19,6 +19,7 @@ type JobList struct {
 	Filter
 	Batch string `query:"batch" maxLength:"40" doc:"Only of this batch"`
 	State string `query:"state" maxLength:"40" doc:"Only in this state"`
+	Order
 }
 
 // FailureList chooses failed jobs.
@@ -66,7 +67,7 @@ func jobs() []*Operation {
 			if f.Batch, err = c.batch(ctx, in.Batch); err != nil {
 				return p, err
 			}
-			p, err = c.App.Jobs(ctx, f, app.Cursor(in.Cursor))
+			p, err = c.App.Jobs(ctx, f, app.Cursor(in.Cursor), in.Sort)
 			unplaced(p.Items)
 			return orUnknown(ctx, c, in.named(""), p, err)
 		}),

@@ -454,6 +454,14 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/httpapi (*Server).within", Do: []Op{Drop("unseen")},
 	Package: "cmd/internal/httpapi", Test: "TestPagesAreAudited",
 }, {
+	Name: "the bound of what is sorted", Why: "each page of a list of a million in the order of their titles sorts them all",
+	At: "cmd/internal/app (sortable).page", Do: []Op{Never("Total")},
+	Package: "cmd/accession/e2e", Test: "TestSortedListsOfTheService",
+}, {
+	Name: "texts in the cursor of a sorted list", Why: "a cursor that is forged makes the database fail",
+	At: "cmd/internal/app (sortable).after", Do: []Op{Always("Valid")},
+	Package: "cmd/accession/e2e", Test: "TestSortedListsOfTheService",
+}, {
 	Name: "where the way leads on from the page to sign in", Why: "a link to the page to sign in leads on to a page of another host, which asks for the password again",
 	At: "cmd/internal/console ours", Do: []Op{Always("HasPrefix")},
 	Package: "cmd/internal/console", Test: "TestSignIn",

@@ -878,6 +878,9 @@ type JobLsParams struct {
 
 	// State Only in this state
 	State *string `form:"state,omitempty" json:"state,omitempty"`
+
+	// Sort In the order of this, with a hyphen before it from its end; none = the order of the list
+	Sort *string `form:"sort,omitempty" json:"sort,omitempty"`
 }
 
 // JobShowParams defines parameters for JobShow.
@@ -1978,6 +1981,18 @@ func NewJobLsRequest(server string, params *JobLsParams) (*http.Request, error) 
 		if params.State != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "state", *params.State, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

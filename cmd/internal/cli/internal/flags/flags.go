@@ -108,6 +108,11 @@ func Cursor(c *cobra.Command, from *app.Cursor) {
 	c.Flags().StringVar((*string)(from), "cursor", "", "the page that begins at this `CURSOR`, which the page before names")
 }
 
+// Sort adds --sort: in which of its orders a list is.
+func Sort(c *cobra.Command, sort *string, o app.Orders) {
+	c.Flags().StringVar(sort, "sort", "", "in the order of this `COLUMN`, or from its end with a hyphen before it: "+o.Any+"; of up to 10,000 also "+strings.Join(o.Few, ", "))
+}
+
 // Filter adds what batches, jobs and files are all selected by.
 func Filter(c *cobra.Command, f *app.Filter, what string) {
 	for _, flag := range []struct {

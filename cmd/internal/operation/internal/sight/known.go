@@ -141,6 +141,6 @@ func (s Of) hasUser(ctx context.Context, name string) (bool, error) {
 func (s Of) hasBatches(ctx context.Context, f app.Filter) (bool, error) {
 	sees := s.Caller.Filter()
 	f.Sees = &sees
-	p, err := s.App.Batches(ctx, app.BatchFilter{Filter: f, Limit: 1}, "")
+	p, err := s.App.Batches(ctx, app.BatchFilter{Filter: f, Limit: 1}, "", "")
 	return len(p.Items) > 0, err
 }
