@@ -16,7 +16,7 @@ const StoreScheme = "store"
 
 // CheckURL reports whether raw may be a payload: an absolute http or https URL
 // with a host, without user name, password or fragment; an object in a bucket,
-// s3://BUCKET/KEY; a file of the service's machine, file:///DIRECTORY/NAME; or, where allowStore
+// s3://BUCKET/KEY; a file of an SFTP server, sftp://HOST/DIRECTORY/NAME; one of the service's machine, file:///DIRECTORY/NAME; or, where allowStore
 // says so, a store:///KEY URL. The error is an [Error] with code [RowBadURL] and never quotes the URL, which may hold a secret.
 func CheckURL(raw string, allowStore bool) error {
 	_, err := parseURL(raw, allowStore)
@@ -44,14 +44,17 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 		return bad("the URL holds a #, behind which nothing is sent; write %23 if it belongs to the path")
 	}
 	switch u.Scheme {
-	case "http", "https":
+	case "http", "https", "sftp":
 		if port := u.Port(); port != "" {
 			if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 				return bad("the URL's port is not between 1 and 65535; correct it")
 			}
 		}
 		if u.Hostname() == "" {
-			return bad("the URL names no host; write it as http://HOST/PATH")
+			return bad("the URL names no host; write it as " + u.Scheme + "://HOST/PATH")
+		}
+		if u.Scheme == "sftp" && (len(u.Path) < 2 || u.RawQuery != "" || u.ForceQuery) {
+			return bad("the URL of a file of an SFTP server is not of the form sftp://HOST/DIRECTORY/NAME; write ? as %3F if it belongs to the name")
 		}
 		return u, nil
 	case "s3":
@@ -73,7 +76,7 @@ func parseURL(raw string, allowStore bool) (*url.URL, error) {
 		}
 		return u, nil
 	}
-	return bad("the URL is neither http nor https nor s3 nor file; serve the file by one of them")
+	return bad("the URL is neither http nor https nor s3 nor sftp nor file; serve the file by one of them")
 }
 
 // PayloadName returns the name under which a file is kept that only its URL names:

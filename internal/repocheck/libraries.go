@@ -45,6 +45,8 @@ var Libraries = []Library{
 		"Apache-2.0", "Objects in a directory or in S3 and the like, as the URL says. The directory driver does not sync: the store does it itself, file and directory."},
 	{"github.com/aws/aws-sdk-go-v2", []string{"cmd/internal/fetch", "cmd/internal/store", "internal/testkit/bucket"}, nil,
 		"Apache-2.0", "Lists buckets and signs the URLs of their objects; these requests go through the guarded client. Under gocloud.dev it reads and writes object stores in S3, with the keys that the tools of AWS find."},
+	{"github.com/pkg/sftp", []string{"cmd/internal/fetch", "internal/testkit/sftpserver"}, nil,
+		"BSD-2-Clause", "Files of SFTP servers, several parts of one at a time, over connections of the guarded dialer; and the server of the tests."},
 	{"code.dny.dev/ssrf", []string{"cmd/internal/fetch/..."}, nil,
 		"MIT", "Refuses special addresses in the dialer, after name resolution; the standard library lets many of them through. An upgrade renews the list."},
 	{"github.com/wneessen/go-mail", []string{"cmd/internal/notify/..."}, nil,
@@ -65,8 +67,8 @@ var Libraries = []Library{
 	{"golang.org/x/net/html", []string{"cmd/internal/discover/listing"}, everything,
 		"BSD-3-Clause", "Reads listings of directories token by token, in the charset that their server names. Tests parse pages with it, as a browser does."},
 
-	{"golang.org/x/crypto", []string{"cmd/internal/app/people"}, nil,
-		"BSD-3-Clause", "argon2id, by which passwords are kept."},
+	{"golang.org/x/crypto", []string{"cmd/internal/app/people", "cmd/internal/fetch", "internal/testkit/sftpserver"}, nil,
+		"BSD-3-Clause", "argon2id, by which passwords are kept; SSH, below SFTP."},
 
 	{"github.com/coreos/go-oidc/v3/oidc", []string{"cmd/internal/openid"}, nil,
 		"Apache-2.0", "Asks an OpenID Connect provider for its configuration and keys, and checks signature, issuer, audience and time of ID tokens. It checks neither nonce nor authorized party, puts the text of answers into its errors, and takes its HTTP client from the context: each is seen to around it."},

@@ -173,6 +173,12 @@ type Config struct {
 	S3AccessKey string `key:"s3_access_key" form:"access key"`
 	// S3SecretKey is the secret of s3_access_key.
 	S3SecretKey string `key:"s3_secret_key" secret:"true"`
+	// SFTPKey is the file of the private key with which this installation is known to servers of
+	// SFTP: without a passphrase, as ssh-keygen writes it. A profile opens their directories
+	// (fetch.allow).
+	SFTPKey string `key:"sftp_key" form:"directory"`
+	// SFTPKnownHosts is the file with the keys of these servers, as ssh-keyscan writes them.
+	SFTPKnownHosts string `key:"sftp_known_hosts" form:"directory"`
 	// StepTimeout is how long one claim of a job begins requests to depositors' servers:
 	// 10ms to 24h. Then the worker is free for others, and the job goes on later.
 	StepTimeout time.Duration `key:"step_timeout" default:"5m" min:"10ms" max:"24h"`

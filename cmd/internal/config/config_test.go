@@ -24,7 +24,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials", "public_url", "openid_issuer", "openid_client", "openid_secret"}, r.Name) {
+		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "sftp_key", "sftp_known_hosts", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials", "public_url", "openid_issuer", "openid_client", "openid_secret"}, r.Name) {
 			t.Errorf("row %+v", r)
 		}
 	}

@@ -143,6 +143,9 @@ func (r *Resolved) crossCheck() (faults Faults) {
 	if (r.S3AccessKey == "") != (r.S3SecretKey == "") {
 		faults = append(faults, Fault{"s3_secret_key", cmp.Or(r.origins["s3_secret_key"], r.origins["s3_access_key"]), "s3_access_key and s3_secret_key belong together", "set both or neither"})
 	}
+	if (r.SFTPKey == "") != (r.SFTPKnownHosts == "") {
+		faults = append(faults, Fault{"sftp_known_hosts", cmp.Or(r.origins["sftp_known_hosts"], r.origins["sftp_key"]), "sftp_key and sftp_known_hosts belong together", "set both or neither"})
+	}
 	if (r.SMTPUser == "") != (r.SMTPPassword == "") {
 		faults = append(faults, Fault{"smtp_password", cmp.Or(r.origins["smtp_password"], r.origins["smtp_user"]), "smtp_user and smtp_password belong together", "set both or neither"})
 	}

@@ -96,6 +96,7 @@ func (s *shared) open(p Policy) *http.Client {
 		IdleConnTimeout:        30 * time.Second,
 	}
 	transport.RegisterProtocol(schemeFile, files{p})
+	transport.RegisterProtocol(schemeSFTP, servers{s, p, named.DialContext})
 	return &http.Client{CheckRedirect: s.checkRedirect, Transport: transport}
 }
 

@@ -50,6 +50,8 @@ type Config struct {
 
 	// Buckets is the service that has the objects of s3:// URLs.
 	Buckets Buckets
+	// SFTP is what servers of SFTP are reached with.
+	SFTP SFTP
 }
 
 func (c Config) withDefaults() Config {
@@ -58,7 +60,7 @@ func (c Config) withDefaults() Config {
 		ResponseHeader: cmp.Or(c.ResponseHeader, 30*time.Second), Head: cmp.Or(c.Head, 10*time.Second), Exchange: cmp.Or(c.Exchange, 30*time.Second),
 		Transfer: cmp.Or(c.Transfer, 12*time.Hour), Bandwidth: c.Bandwidth,
 		MinRate: cmp.Or(c.MinRate, 16<<10), RateWindow: cmp.Or(c.RateWindow, 30*time.Second),
-		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10), Buckets: c.Buckets,
+		MaxBytes: cmp.Or(c.MaxBytes, 1<<40), MaxReply: cmp.Or(c.MaxReply, 1<<20), MaxRedirects: cmp.Or(c.MaxRedirects, 10), Buckets: c.Buckets, SFTP: c.SFTP,
 	}
 }
 

@@ -32,6 +32,7 @@ type Exception struct {
 	Bucket string       // BUCKET/PREFIX: the objects whose key begins so
 	// Directory is an absolute path: the files of this machine below it.
 	Directory string
+	Login     Login // whose files on a server of SFTP
 }
 
 // String returns the exception as ParseException reads it.
@@ -41,6 +42,8 @@ func (e Exception) String() string {
 		return schemeBucket + "://" + e.Bucket
 	case e.Directory != "":
 		return schemeFile + "://" + e.Directory + "/"
+	case e.Login.Server != "":
+		return e.Login.String()
 	case e.Host != "":
 		return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
 	case e.Port == 0:
@@ -54,7 +57,8 @@ func (e Exception) String() string {
 // ParseException parses one entry of an allow list: an IP prefix (10.1.0.0/16),
 // an address with a port (127.0.0.1:8080, [::1]:8080), or a name with a port
 // (files.example.org:8080), or a bucket with a prefix (s3://BUCKET/maps/, s3://BUCKET/ for all of
-// it), or a directory of this machine (file:///srv/deposits/). What no exception can open is refused.
+// it), or a directory of this machine (file:///srv/deposits/) or of a user of a server of SFTP
+// (sftp://archive@files.example.org/outgoing/). What no exception can open is refused.
 func ParseException(s string) (Exception, error) {
 	if inBucket(s) {
 		bucket, _, ok := strings.Cut(strings.TrimPrefix(s, schemeBucket+"://"), "/")
@@ -70,6 +74,13 @@ func ParseException(s string) (Exception, error) {
 		}
 		return Exception{Directory: directory}, nil
 	}
+	if ofSFTP(s) {
+		l, ok := parseLogin(s)
+		if !ok {
+			return Exception{}, fmt.Errorf("%q names no directory of a user; write %s, with HOST:PORT if it is not %s", s, loginForm, portOfSSH)
+		}
+		return Exception{Login: l}, nil
+	}
 	if p, err := netip.ParsePrefix(s); err == nil {
 		if p.Addr().Is4In6() {
 			return Exception{}, fmt.Errorf("%q is an IPv4 network in IPv6 form; write it in IPv4 form", s)
@@ -82,7 +93,7 @@ func ParseException(s string) (Exception, error) {
 	host, port, err := net.SplitHostPort(s)
 	n, numErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || numErr != nil || n == 0 {
-		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port nor a bucket nor a directory; write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080, s3://BUCKET/ or file:///DIRECTORY/", s)
+		return Exception{}, fmt.Errorf("%q is neither an IP prefix nor host:port nor a bucket nor a directory; write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080, s3://BUCKET/, file:///DIRECTORY/ or "+loginForm, s)
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		a = a.Unmap().WithZone("")
@@ -144,7 +155,7 @@ func (p Policy) key() string {
 // opens reports whether an exception names this address and port.
 func (p Policy) opens(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(p.Allow, func(e Exception) bool {
-		return e.Host == "" && e.Bucket == "" && e.Directory == "" && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
+		return e.Prefix.IsValid() && (e.Port == 0 || e.Port == port) && e.Prefix.Contains(a)
 	})
 }
 

@@ -31,7 +31,7 @@ func Redact(raw string) string {
 // names none.
 func Host(raw string) string {
 	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != schemeBucket {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != schemeBucket && u.Scheme != schemeSFTP {
 		return ""
 	}
 	return shown(strings.ToLower(u.Host))
@@ -77,18 +77,27 @@ func badURL(raw, why string) *Error {
 // vet returns what speaks against a parsed URL, nil for nothing.
 func vet(u *url.URL) *Error {
 	bad := func(why string) *Error { return badURL(u.String(), why) }
-	port, portErr := strconv.ParseUint(u.Port(), 10, 16)
-	switch {
+	switch why := vetHost(u); {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return bad("only http and https can be fetched")
-	case u.Opaque != "" || u.Hostname() == "":
-		return bad("the URL has no host")
 	case u.User != nil:
 		return bad("a URL with user name or password is refused, since it would be kept and shown")
-	case strings.HasSuffix(u.Host, ":"), u.Port() != "" && (portErr != nil || port == 0):
-		return bad("the port is not a number from 1 to 65535")
-	case strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r <= ' ' || r == 0x7f || r == '@' || r == '\\' }):
-		return bad("the host holds characters that no host has")
+	case why != "":
+		return bad(why)
 	}
 	return nil
+}
+
+// vetHost returns what speaks against the host and port of a URL, "" for nothing.
+func vetHost(u *url.URL) string {
+	port, portErr := strconv.ParseUint(u.Port(), 10, 16)
+	switch {
+	case u.Opaque != "" || u.Hostname() == "":
+		return "the URL has no host"
+	case strings.HasSuffix(u.Host, ":"), u.Port() != "" && (portErr != nil || port == 0):
+		return "the port is not a number from 1 to 65535"
+	case strings.ContainsFunc(u.Hostname(), func(r rune) bool { return r <= ' ' || r == 0x7f || r == '@' || r == '\\' }):
+		return "the host holds characters that no host has"
+	}
+	return ""
 }

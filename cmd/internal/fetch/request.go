@@ -132,8 +132,11 @@ func (c *Client) request(ctx context.Context, method, url string, header http.He
 		url = at
 	}
 	check := checkURL
-	if ofMachine(url) {
+	switch {
+	case ofMachine(url):
 		check = c.fileURL
+	case ofSFTP(url):
+		check = c.sftpURL
 	}
 	u, bad := check(url)
 	if bad != nil {

@@ -167,8 +167,8 @@ type Fetch struct {
 	// Allow opens addresses that are closed otherwise, such as those of the local
 	// network: IP prefixes (10.1.0.0/16) and host:port; buckets, or what in them begins
 	// so (s3://BUCKET/, s3://BUCKET/PREFIX/); and directories of the service's machine
-	// (file:///DIRECTORY/). Public addresses need no entry, buckets and directories always
-	// do. Default none.
+	// (file:///DIRECTORY/) or of a user of an SFTP server (sftp://USER@HOST/DIRECTORY/). Public
+	// addresses need no entry, buckets and directories always do. Default none.
 	Allow []string `yaml:"allow" json:"allow"`
 	// Attempts is how often each request is made, for a file, a manifest or the
 	// callback: 1 to 100. Default 16, which takes over an hour.

@@ -27,6 +27,7 @@ var (
 	prefixForm    = regexp.MustCompile(`^10\.[0-9]{4,6}$`)
 	shoulderForm  = regexp.MustCompile(`^[bcdfghjkmnpqrstvwxz]{1,8}[0-9]$`)
 	directoryForm = regexp.MustCompile(`^file://(/[^/%?#]+)+/$`)
+	loginForm     = regexp.MustCompile(`^sftp://[^/@:%?#]+@[A-Za-z0-9.:\[\]-]+/([^/%?#]+/)*$`)
 	bucketForm    = regexp.MustCompile(`^s3://[a-z0-9][a-z0-9.-]{1,62}/`)
 	hostForm      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$`)
 )
@@ -265,7 +266,7 @@ func (p *Profile) listChecks() (checks []check) {
 	}
 	for i, a := range p.Fetch.Allow {
 		checks = append(checks, check{allowForm(a), fmt.Sprintf("fetch.allow[%d]", i), quote(a) + " is neither an IP prefix nor host:port nor a bucket nor a directory",
-			"write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080, s3://BUCKET/ or file:///DIRECTORY/"})
+			"write 10.1.0.0/16, 127.0.0.1/32, files.example.org:8080, s3://BUCKET/, file:///DIRECTORY/ or sftp://USER@HOST/DIRECTORY/"})
 	}
 	return checks
 }
@@ -308,7 +309,7 @@ func allowForm(s string) bool {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		return p.Masked() == p
 	}
-	if bucketForm.MatchString(s) || directoryForm.MatchString(s) {
+	if bucketForm.MatchString(s) || directoryForm.MatchString(s) || loginForm.MatchString(s) {
 		return true
 	}
 	host, port, err := net.SplitHostPort(s)

@@ -147,7 +147,8 @@ func (in *Installation) client(ctx context.Context) (*fetch.Client, error) {
 		return fetch.NewClient(fetch.Config{Version: noToken.ReplaceAllString(in.Version, "-"),
 			Connect: in.cfg.FetchConnectTimeout, ResponseHeader: in.cfg.FetchResponseTimeout,
 			Head: in.cfg.FetchHeadTimeout, Exchange: in.cfg.FetchCallbackTimeout, Bandwidth: int64(in.cfg.FetchBandwidth),
-			Buckets: fetch.Buckets{Endpoint: in.cfg.S3Endpoint, Region: in.cfg.S3Region, AccessKey: in.cfg.S3AccessKey, SecretKey: in.cfg.S3SecretKey}})
+			Buckets: fetch.Buckets{Endpoint: in.cfg.S3Endpoint, Region: in.cfg.S3Region, AccessKey: in.cfg.S3AccessKey, SecretKey: in.cfg.S3SecretKey},
+			SFTP:    fetch.SFTP{Key: in.cfg.SFTPKey, KnownHosts: in.cfg.SFTPKnownHosts}})
 	})
 }
 

@@ -265,4 +265,16 @@ var content = []Mutant{{
 	Name: "the check that a file is an ordinary one", Why: "a pipe in an open directory holds a worker for ever",
 	At: "cmd/internal/fetch (files).open", Do: []Op{Never("IsRegular")},
 	Package: fetch, Test: "TestFilesOfThisMachine",
+}, {
+	Name: "the directories of SFTP servers that a profile opens", Why: "a depositor reads what another collection may read",
+	At: "cmd/internal/fetch (Policy).login", Do: []Op{Never("Directory")},
+	Package: fetch, Test: "TestFilesByServersOfSFTP",
+}, {
+	Name: "the key of an SFTP server", Why: "a server in between has the files deposited that it chooses",
+	At: "cmd/internal/fetch (servers).connect", Do: []Op{Value("HostKeyCallback", "ssh.InsecureIgnoreHostKey()")},
+	Package: fetch, Test: "TestServersOfSFTPThatFail",
+}, {
+	Name: "the length of a file that an SFTP server sends", Why: "a file that was cut off counts as whole",
+	At: "cmd/internal/fetch (servers).RoundTrip", Do: []Op{Never("n", "Size")},
+	Package: fetch, Test: "TestFileOfAnSFTPServerThatShrinks",
 }}
