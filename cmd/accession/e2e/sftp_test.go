@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/testkit/sftpserver"
 )
 
@@ -27,10 +27,11 @@ func TestFilesByServersOfSFTP(t *testing.T) {
 		url+"none.txt | | | | | | | | A | None | 2026", "sftp://"+s.Addr+other+"/secret.txt | | | | | | | | A | Secret | 2026"), 0o600))
 	in.editProfile("allow: [", "allow: ['sftp://"+sftpserver.User+"@"+s.Addr+dir+"/', ")
 	in = in.with()
-	d, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "ana", Payload: url + "batch.checkm", Type: domain.TypeFileBatchManifest})
-	in.must(err)
-	run := in.serve()
+	run := in.serve("--roles", "all,http", "--set", "listen_http=127.0.0.1:0")
 	run.works()
+	var d app.Submitted
+	front := in.doorOf(run)
+	front.ask(in.keyOf("ana", "depositor", "--all"), "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q,"type":"file_batch_manifest"}`, url+"batch.checkm")).into(front, &d)
 	report := in.rest(d.Batch)
 	run.stop()
 	in.shown()

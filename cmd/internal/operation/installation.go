@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
@@ -31,9 +30,6 @@ type QueueChange struct {
 	QueueName
 	Match
 }
-
-// isURL reports whether a payload is a URL that is fetched.
-func isURL(s string) bool { return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") }
 
 // Whole returns a list as its only page.
 func Whole[T any](items []T, err error) (app.Page[T], error) {

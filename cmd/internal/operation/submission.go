@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
@@ -20,7 +21,7 @@ type Submission struct {
 // SubmissionBody describes a deposit.
 type SubmissionBody struct {
 	About
-	URL string `json:"url" maxLength:"2000" example:"https://example.org/deposit.checkm" doc:"Where the payload is: http or https"`
+	URL string `json:"url" maxLength:"2000" example:"https://example.org/deposit.checkm" doc:"Where the payload is: http, https, or s3, sftp or file as far as the profile opens it"`
 	// Synchronous says that the deposit waits in no queue.
 	Synchronous bool `json:"synchronous,omitempty" doc:"Wait in no queue: run at once, or be refused"`
 }
@@ -95,8 +96,8 @@ func submissions() []*Operation {
 				return app.Submitted{}, err
 			}
 			d.Payload, d.Synchronous, d.Key = in.Body.URL, in.Body.Synchronous, in.Key
-			if !isURL(d.Payload) {
-				return app.Submitted{}, invalid("url=%q is no http or https URL; POST /v1/uploads takes files", d.Payload)
+			if !strings.Contains(d.Payload, "://") {
+				return app.Submitted{}, invalid("url=%q is no URL; POST /v1/uploads takes files", d.Payload)
 			}
 			r := &drops.Receiver{App: c.App, Waiting: c.App.Open.WaitingLimit}
 			if err := c.room(ctx, r, d.Submitter, d.Key); err != nil {

@@ -172,6 +172,7 @@ func TestFaults(t *testing.T) {
 		{"priority: {default: 1.5}", 5, "priority.default"},
 		{"callback: {url: 'http://user:pw@host/x'}", 5, "callback.url"},
 		{"callback: {url: /x}", 5, "callback.url"},
+		{"callback: {url: 'file:///srv/x'}", 5, "callback.url"}, {"callback: {url: 'sftp://host/x'}", 5, "callback.url"},
 		{"notify: {on: [report], from: a@example.org}", 5, "notify.to"},
 		{"notify: {on: [report], to: [a@example.org]}", 5, "notify.from"},
 		{"notify: {to: ['A <a@example.org>']}", 5, "notify.to[0]"},

@@ -61,7 +61,7 @@ func (d *document) validate(p *Profile) {
 		{strings.TrimSpace(p.Owner) != "", "owner", "it is missing", "say who answers for the collection"},
 		{storage == "", "storage", storage, "write default, or a bucket URL such as file:///srv/maps"},
 		{p.Layout == "" || p.Layout == LayoutOCFL || p.Layout == layoutOwn, "layout", wrong(p.Layout, "is not known"), "write accession or ocfl"},
-		{p.Callback.URL == "" || manifest.CheckURL(p.Callback.URL, false) == nil, "callback.url", "it is not a URL that can be called",
+		{p.Callback.URL == "" || webURL(p.Callback.URL), "callback.url", "it is not a URL that can be called",
 			"write http or https, a host and a path, without user name, password and fragment"},
 		{algorithmErr == nil, "digest_algorithm", wrong(string(p.DigestAlgorithm), "is not known"), "use one of " + join(manifest.Algorithms())},
 		{p.WorkingDir == "" || filepath.IsAbs(p.WorkingDir) && filepath.Clean(p.WorkingDir) == p.WorkingDir && p.WorkingDir != "/", "working_dir",
@@ -121,10 +121,15 @@ func (p *Profile) identifierChecks() []check {
 		target := strings.ReplaceAll(id.Target, targetID, "id")
 		checks = append(checks, check{serviceURL(id.URL), "identifier.url", wrong(id.URL, "is not the URL of a service to which a password can be sent"),
 			"write https, a host and a path, without user name, password and query; http is for this machine's own addresses"},
-			check{id.Target == "" || target != id.Target && manifest.CheckURL(target, false) == nil, "identifier.target", wrong(id.Target, "is not a URL with {id}"),
+			check{id.Target == "" || target != id.Target && webURL(target), "identifier.target", wrong(id.Target, "is not a URL with {id}"),
 				"write http or https, a host and a path with {id} in it, such as https://repository.example.org/objects/{id}"})
 	}
 	return checks
+}
+
+// webURL reports whether a URL is one of http or https.
+func webURL(s string) bool {
+	return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && manifest.CheckURL(s, false) == nil
 }
 
 // serviceURL reports whether a password can be sent to a URL: by https, or within this machine.

@@ -754,7 +754,7 @@ type SubmissionBody struct {
 	// Type Type of the payload, such as file or object-manifest; guessed when it is absent
 	Type *string `json:"type,omitempty"`
 
-	// Url Where the payload is: http or https
+	// Url Where the payload is: http, https, or s3, sftp or file as far as the profile opens it
 	//
 	// Example: https://example.org/deposit.checkm
 	Url string `json:"url"`
