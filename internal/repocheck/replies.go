@@ -35,6 +35,8 @@ var Replies = []Reply{
 	{"store/*/*/*", "", onDisk},
 	{"drop/*/*/*", "", onDisk},
 	{"replica/*/*/*", "", onDisk},
+	{"withdrawal/content/*/*", "", onDisk},
+	{"withdrawal/history/write/before", NATS, ""},
 	{"notify/callback/send/before", Receiver, ""},
 	{"notify/*/*/*", "", onDisk},
 	{"mint/service/ask/before", "", ofMinter},

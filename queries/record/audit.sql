@@ -110,7 +110,10 @@ update record.corrupt_file set state = @state, settled_at = clock_timestamp()
 where primary_identifier = @primary_identifier and version = @version and kind = @kind and name = @name and state <> @state;
 
 -- name: CorruptOfJobs :many
-select * from record.corrupt_file where job_id = any(@jobs::text[]) and state <> 'sound' order by job_id, found_at;
+-- What was withdrawn is neither corrupt nor sound.
+select * from record.corrupt_file c where c.job_id = any(@jobs::text[]) and c.state <> 'sound'
+    and not exists (select from record.withdrawal w where w.primary_identifier = c.primary_identifier and w.state in ('approved', 'removed'))
+order by c.job_id, c.found_at;
 
 -- name: CorruptOfBatch :many
 select c.job_id, min(c.found_at)::timestamptz as since from record.corrupt_file c

@@ -113,6 +113,8 @@ var scenes = []pointScene{
 	{"ownstep/...", makesSteps},
 	{"replica/...", replicates},
 	{"record/replica/...", replicates},
+	{"withdrawal/...", withdrawsAnObject},
+	{"record/withdrawal/...", withdrawsAnObject},
 	{"record/audit/...", audits},
 	{"record/corrupt/...", audits},
 }

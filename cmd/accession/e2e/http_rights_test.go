@@ -325,8 +325,13 @@ func mayAnswer(op *operation.Operation, caller, name string, thing owned) []int 
 	case operation.OnSeen:
 		return ok
 	case operation.OnObject:
-		if name == "nowhere" || !sees {
+		switch {
+		case name == "nowhere" || !sees:
 			return []int{http.StatusNotFound}
+		case op.Need == access.Act && !acts:
+			return []int{http.StatusForbidden}
+		case op.Name == "object.approve" || op.Name == "object.reject": // none is requested
+			return []int{http.StatusConflict}
 		}
 		return ok
 	case operation.OnSome:

@@ -27,6 +27,7 @@ const (
 	Invalid     Kind = "invalid"     // the request itself is wrong
 	Refused     Kind = "refused"     // the rules do not allow it now
 	NotFound    Kind = "not_found"   // there is no such thing
+	Gone        Kind = "gone"        // it was withdrawn, and does not come back
 	Unavailable Kind = "unavailable" // a server does not answer
 	Outdated    Kind = "outdated"    // it was changed since the caller read it
 	KeyReused   Kind = "key_reused"  // the idempotency key was used for another request
@@ -42,7 +43,7 @@ const (
 
 // ExitCodes are the codes with which a command ends after an error of each kind.
 var ExitCodes = map[Kind]int{
-	Failed: 1, Invalid: 2, Refused: 3, Outdated: 3, KeyReused: 3, NotFound: 4, Unavailable: 5,
+	Failed: 1, Invalid: 2, Refused: 3, Outdated: 3, KeyReused: 3, NotFound: 4, Gone: 4, Unavailable: 5,
 	Full: 7, IntakeClosed: 12, Lost: 8, Unauthenticated: 10, Forbidden: 11, Interrupted: 130,
 }
 

@@ -227,9 +227,9 @@ func (a *Auditor) mend(ctx context.Context, c corruptFile) error {
 	return a.takeBack(ctx, c.Corrupt)
 }
 
-// made are the findings whose cause the auditor mends: the inventory lacks something, or what
-// describes an object of OCFL is not that of its newest version.
-var made = []domain.Code{consistency.VersionUnrecorded, consistency.IdentifierMissing, consistency.LocalIDMissing, consistency.OCFLInventoryWrong}
+// made are the findings whose cause the auditor mends: the inventory lacks something, what
+// describes an object of OCFL is not that of its newest version, or what was withdrawn is there.
+var made = []domain.Code{consistency.VersionUnrecorded, consistency.IdentifierMissing, consistency.LocalIDMissing, consistency.OCFLInventoryWrong, consistency.WithdrawnStored}
 
 // restore makes again what the inventory lacks, from storage manifests whose SHA-256 is that
 // in the log, and what describes objects of OCFL, from the inventories of their newest

@@ -215,18 +215,28 @@ func (c *checker) version(ctx context.Context, v *version, kept record.Kept) err
 			c.fromReplica(ctx, objects, v, kept, store.Blob{Key: v.manifestKey(), Size: -1, SHA256: v.digest}))
 		files = storedFiles(kept.Files) // what the inventory says is better than nothing
 	}
+	if kept.Withdrawal != "" {
+		files = nil
+	}
 	for _, f := range files {
 		is, err := c.file(ctx, objects, f)
+		gone := false
+		if err == nil && is != nil {
+			gone, err = c.Records.Withdrawn(ctx, v.Object) // meanwhile
+		}
 		if err != nil {
 			return err
 		}
-		if is != nil {
+		if is != nil && !gone {
 			c.isCorrupt(v, f, *is, c.fromReplica(ctx, objects, v, kept, store.Blob{Key: f.Key, Size: f.Size, SHA256: f.SHA256}))
 		}
 	}
 	c.kept(v, m, kept)
 	if err := c.inventories(ctx, objects, v, kept); err != nil {
 		return err
+	}
+	if kept.Withdrawal != "" {
+		return c.withdrawn(ctx, objects, v, kept)
 	}
 	return c.replicas(ctx, objects, v, kept)
 }

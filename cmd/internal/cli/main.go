@@ -155,7 +155,7 @@ tables for reports. To see all of it on one machine, run ` + "`accession demo`" 
 		commands  []*cobra.Command
 	}{
 		{"try", "Try:", []*cobra.Command{p.demo(), p.stack()}},
-		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), manifestcli.Command(p.manifests()), objectcli.Command(p.objects()), eventcli.Command(p.events()), eventcli.Replay(p.events()), p.reports(), p.status()}},
+		{"deposit", "Deposit and follow:", []*cobra.Command{p.submit(), p.query(), p.batch(), p.job(), p.file(), manifestcli.Command(p.manifests()), objectcli.Command(p.objects(), p.withdrawing()...), eventcli.Command(p.events()), eventcli.Replay(p.events()), p.reports(), p.status()}},
 		{"people", "People and programs over HTTP:", append(peoplecli.Commands(p.people()), login.Commands(p.login())...)},
 		{"operate", "Operate:", []*cobra.Command{p.serve(), p.sweep(), p.migrate(), poison.Command(poison.Env{Over: p.over, Show: p.showAs, Group: group}), p.rebuild(), p.diff(), p.config(), p.version(), schema.Command(p.Out, p.anywhere),
 			bulkcli.Command(p.bulk()), p.collection(), p.queue(), p.processor(), p.drop(), directorycli.Dataset(p.directories()), directorycli.Command(p.directories()), slotcli.Command(slotcli.Env{Over: p.over, Show: p.showAs, Group: group}), computecli.Command(computecli.Env{Out: p.Out, Screen: p.Terminal, Over: p.over, Show: p.showAs, Group: group, Working: computecli.Working{Run: p.run, Settings: p.settings, Logger: p.logger, Version: Version}}), intakecli.Command(p.intake()), p.timeouts(), profilecli.Command(p.profiles()), p.verify(), p.restore()}},

@@ -229,7 +229,7 @@ func TestReasonsThatAreRequired(t *testing.T) {
 		"query": "qid0000000001", "intake close": "--message x", "queue free": "bid0000000001", "queue park": "ana", "queue unpark": "ana", "queue limit": "metadata ana --allocation 1", "queue unlimit": "metadata ana", "processor": "metadata films", "processor set": "metadata films --stopped",
 		"dataset": "nights", "dataset add": "nights --profile maps", "discover": "nights", "discover add": "https://data.example.org/night/ --dataset nights",
 		"slot": "nights one", "slot add": "nights one --from 2026-12-01T00:00:00Z --to 2026-12-02T00:00:00Z",
-		"profile": "maps", "profile set": "maps " + aProfile(t)}
+		"object": "ark:/99999/fk4x1", "profile": "maps", "profile set": "maps " + aProfile(t)}
 	seen := 0
 	for _, c := range all((&program{}).root()) {
 		f := c.Flags().Lookup("reason")

@@ -149,6 +149,7 @@ const (
 	OCFLInventoryWrong domain.Code = "ocfl_inventory_wrong"
 	ReplicaMissing     domain.Code = "replica_missing"
 	ReplicaWrong       domain.Code = "replica_wrong"
+	WithdrawnStored    domain.Code = "withdrawn_stored"
 )
 
 // FindingCode describes a code: where it is found, who can resolve it, what it means
@@ -263,6 +264,7 @@ var FindingCodes = []FindingCode{
 	{OCFLInventoryWrong, InStore, Repairable, "the inventory, its sidecar or the declaration of an OCFL object is not that of its newest version, or that version's inventory is damaged or lacks a version", "`accession verify --repair` writes them again from the inventory of the newest version, as the auditor does; a damaged one is copied from a replica, and without one has to be put back from a copy of the store"},
 	{ReplicaMissing, InStore, Repairable, "a version was not copied yet to a replica that its profile names", recopy},
 	{ReplicaWrong, InStore, Repairable, "a replica lacks a version that was copied there, or a part of it, or has something else", recopy},
+	{WithdrawnStored, InStore, Repairable, "a store or a replica has content of an object that was withdrawn, such as from a copy that was put back", "`accession verify --repair` removes it, as the auditor does"},
 }
 
 var findingCodes = func() map[domain.Code]FindingCode {

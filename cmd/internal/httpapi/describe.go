@@ -46,6 +46,9 @@ func right(op *operation.Operation) string {
 	if strings.Contains(text, "%s") {
 		text = fmt.Sprintf(text, roles[op.Need])
 	}
+	if op.On == operation.OnObject && op.Need != access.See {
+		text = strings.TrimSuffix(text, ", or to have deposited the version.") + "."
+	}
 	if op.On == operation.OnThing && op.Need == access.See {
 		text = strings.TrimSuffix(text, ".") + ", or to have deposited it."
 	}
@@ -68,6 +71,9 @@ func failures(op *operation.Operation) []int {
 	}
 	if op.Awaits {
 		all = append(all, http.StatusConflict)
+	}
+	if ranges(op) && op.On == operation.OnObject {
+		all = append(all, http.StatusGone)
 	}
 	if ranges(op) {
 		all = append(all, http.StatusRequestedRangeNotSatisfiable)

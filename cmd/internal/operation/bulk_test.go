@@ -26,6 +26,7 @@ var oneByOne = map[string]string{
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
 	"drop.start": namedOne, "drop.stop": namedOne,
+	"object":         "two users look at each object before its content goes for ever",
 	"compute.submit": isNew, "compute.claim": isLease, "compute.heartbeat": isLease, "compute.complete": isLease, "compute.fail": isLease, "compute.put": isLease, "task": isLease,
 	"queue.free": isPlace, "bulk": isBulk, "poison": "it applies all that is held, or what is held of one thing",
 }

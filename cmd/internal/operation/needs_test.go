@@ -32,7 +32,8 @@ var rights = []struct {
 		"file.requeue file.skip file.abandon file.redownload file.reprocess queue.free"},
 	{access.Act, OnCollection, "collection.hold collection.release dataset.add dataset.set profile.show " +
 		"discover.look discover.add discover.pause discover.resume discover.run discover.rm slot.add slot.open slot.close"},
-	{access.Act, OnSome, "bulk.begin bulk.ls bulk.show bulk.items bulk.cancel"},
+	{access.Act, OnObject, "object.withdraw object.approve object.reject"},
+	{access.Act, OnSome, "bulk.begin bulk.ls bulk.show bulk.items bulk.cancel object.withdrawals"},
 	{access.Act, OnInstallation, "timeouts.set poison.retry drop.start drop.stop drop.retry drop.rm query.fail query.send-report " +
 		"queue.allow queue.prohibit queue.defaults queue.limit queue.unlimit queue.park queue.unpark queue.pause queue.resume queue.suspend " +
 		"processor.add processor.set processor.start processor.stop processor.rm " +

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/objects"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -191,9 +192,24 @@ func (op *Operation) permit(ctx context.Context, c *Call, in any) error {
 		if !c.Caller.May(op.Need, "") {
 			return forbidden(op, "in all collections")
 		}
-	case OnSelf, OnSeen, OnObject: // of an object the use case leaves out what the caller may not see
+	case OnObject:
+		if op.Need != access.See { // else the use case leaves out what the caller may not see
+			return c.allowObject(ctx, op, in.(stored).Object())
+		}
+	case OnSelf, OnSeen:
 	}
 	return nil
+}
+
+// allowObject refuses an operation on a stored object. One that the caller may not see is not
+// there.
+func (c *Call) allowObject(ctx context.Context, op *Operation, id string) error {
+	sees := c.Caller.Filter()
+	name, err := objects.Collection(ctx, c.App, objects.Of{Object: id, Sees: &sees})
+	if err == nil && !c.Caller.May(op.Need, name) {
+		err = forbidden(op, "in the collection "+name)
+	}
+	return err
 }
 
 // prepare refuses an input with what is no text, and tells the call what the input says of it.

@@ -12,7 +12,7 @@ import (
 // Table returns every operation, each once.
 func Table() []*Operation {
 	var all []*Operation
-	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), eventStreams(), collections(), queueOperations(), depositQueueOperations(), processors(), queryOperations(), computeOperations(), dropFolder(), intakes(), timeouts(), profileOperations(), directoryOperations(), datasetOperations(), slotOperations(), statusOperations(), poison(), reports(), bulkActions(), users()} {
+	for _, noun := range [][]*Operation{self(), sessions(), submissions(), uploads(), batches(), jobs(), files(), objectOperations(), withdrawals(), eventStreams(), collections(), queueOperations(), depositQueueOperations(), processors(), queryOperations(), computeOperations(), dropFolder(), intakes(), timeouts(), profileOperations(), directoryOperations(), datasetOperations(), slotOperations(), statusOperations(), poison(), reports(), bulkActions(), users()} {
 		all = append(all, noun...)
 	}
 	return all

@@ -19,6 +19,7 @@ type Kept struct {
 	Stored     bool      // the effect of storing is known to have happened
 	LocalIDs   []string  // that lead to the object
 	Replicas   []Replica
+	Withdrawal string // state of that of the object, "" = it was not withdrawn
 }
 
 // VersionID names a version of an object, the zero value none.
@@ -104,6 +105,13 @@ func (r *Records) Kept(ctx context.Context, stored []Stored) ([]Kept, error) {
 				for _, k := range objects[o.PrimaryIdentifier] {
 					k.Object = ObjectRow{Owner: o.Owner, Collection: o.Collection, Current: int(o.CurrentVersion), LocalIDs: o.LocalID,
 						Metadata: domain.Metadata{ErcWho: o.ErcWho, ErcWhat: o.ErcWhat, ErcWhen: o.ErcWhen}}
+				}
+			})
+		},
+		func() error {
+			return eachRow(r.q.WithdrawnObjects, primaries)(ctx, func(w pgdb.WithdrawnObjectsRow) {
+				for _, k := range objects[w.PrimaryIdentifier] {
+					k.Withdrawal = w.State
 				}
 			})
 		},

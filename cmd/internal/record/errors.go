@@ -22,6 +22,7 @@ const (
 	CodeIdentifierTaken    domain.Code = "identifier_taken"    // another job has this identifier
 	CodeIdentifierMismatch domain.Code = "identifier_mismatch" // names of one object lead to different ones
 	CodeIdentifierForeign  domain.Code = "identifier_foreign"  // the object is of another collection
+	CodeObjectWithdrawn    domain.Code = "object_withdrawn"    // the object was withdrawn
 	CodeInventoryConflict  domain.Code = "inventory_conflict"  // something else is recorded there
 	CodeURLTaken           domain.Code = "url_taken"           // another URL has this public form
 	CodeResultKept         domain.Code = "result_kept"         // another result of the same claim is kept
@@ -52,10 +53,10 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Reason returns the error as the reason of a failure. Names that lead to different
-// objects, or to one of another collection, are the depositor's to correct.
+// objects, or to one of another collection or that was withdrawn, are the depositor's to correct.
 func (e *Error) Reason() domain.Reason {
 	class := domain.ClassSystem
-	if e.Code == CodeIdentifierMismatch || e.Code == CodeIdentifierForeign {
+	if slices.Contains([]domain.Code{CodeIdentifierMismatch, CodeIdentifierForeign, CodeObjectWithdrawn}, e.Code) {
 		class = domain.ClassContent
 	}
 	return domain.Reason{Class: class, Code: e.Code, Message: e.Error()}

@@ -164,12 +164,16 @@ func (r *Records) ReservedVersion(ctx context.Context, job domain.JobID) (versio
 
 // ReserveVersion returns the version of an object that this job alone may write:
 // the next one at the first call, the same at every later one.
-// CodeIdentifierMismatch: the job reserved a version of another object.
+// CodeIdentifierMismatch: the job reserved a version of another object. CodeObjectWithdrawn:
+// the object has no further versions.
 func (r *Records) ReserveVersion(ctx context.Context, job domain.JobID, primary string) (version int, err error) {
 	const op = "reserve a version for"
 	err = r.inTx(ctx, func(q *pgdb.Queries) error {
 		// One at a time for each object, so that versions follow each other.
 		if err := q.LockObject(ctx, primary); err != nil {
+			return err
+		}
+		if err := notWithdrawn(ctx, q, op, job, primary); err != nil {
 			return err
 		}
 		had, err := q.VersionReservation(ctx, string(job))

@@ -22,6 +22,8 @@ import (
 type Records interface {
 	RequireReplicas(ctx context.Context, v record.Replicated, locations []string) error
 	SettleReplica(ctx context.Context, v record.Replicated, location string, failed error) error
+	Withdrawn(ctx context.Context, object string) (bool, error)
+	ForgetReplica(ctx context.Context, v record.VersionID, location string) error
 }
 
 // Keeper copies stored versions.
@@ -63,6 +65,13 @@ func (k Keeper) Copy(ctx context.Context, from *store.Store, v record.Replicated
 }
 
 func (k Keeper) copy(ctx context.Context, from *store.Store, v record.Replicated, location string) error {
+	gone, err := k.Records.Withdrawn(ctx, v.Object)
+	if err != nil {
+		return err
+	}
+	if gone { // there is nothing to be copied
+		return k.Records.ForgetReplica(ctx, v.VersionID, location)
+	}
 	to, err := k.Open(ctx, location)
 	if err == nil {
 		err = crash.Around("replica/version/copy", func() error { return to.CopyVersion(ctx, from, v.Object, v.ManifestKey, v.ManifestSHA256) })
@@ -70,6 +79,16 @@ func (k Keeper) copy(ctx context.Context, from *store.Store, v record.Replicated
 	// It ends also after the time for copying.
 	settling, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
+	if to != nil {
+		gone, bad := k.Records.Withdrawn(settling, v.Object)
+		if gone { // meanwhile
+			if _, err := to.RemoveContent(settling, v.Object); err != nil {
+				return err
+			}
+			return k.Records.ForgetReplica(settling, v.VersionID, location)
+		}
+		err = errors.Join(err, bad)
+	}
 	return errors.Join(err, k.Records.SettleReplica(settling, v, location, err))
 }
 

@@ -105,6 +105,7 @@ func (s *Service) stages(ctx context.Context, in *wire.Installation) (stages []*
 		{RoleDaemons, "daily mail", func() (runner, error) { return s.daily(ctx, in) }, nil},
 		{RoleDaemons, "compute", func() (runner, error) { return in.ComputeLeader(ctx) }, nil},
 		{RoleDaemons, "bulk", func() (runner, error) { return in.BulkActions(), nil }, nil},
+		{RoleDaemons, "withdrawals", func() (runner, error) { return in.Withdrawals(), nil }, nil},
 		{RoleDaemons, "originals", func() (runner, error) { return in.Originals(ctx) }, nil},
 		{RoleDaemons, "follower", func() (runner, error) { return runFunc(in.Follow), nil }, nil},
 		{RoleSweeper, "sweeper", func() (runner, error) { return in.Sweeper(ctx) }, nil},

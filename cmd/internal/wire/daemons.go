@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
+	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/daemon"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
@@ -181,6 +182,11 @@ func (r meteredRecords) EndDelivery(ctx context.Context, key string, failure err
 // BulkActions returns what carries out commands about all that a filter selects.
 func (in *Installation) BulkActions() *bulk.Runner {
 	return &bulk.Runner{App: &app.App{Open: in.Resources()}, Log: in.log.With("role", "bulk")}
+}
+
+// Withdrawals returns what removes the content of withdrawn objects.
+func (in *Installation) Withdrawals() *withdrawal.Remover {
+	return &withdrawal.Remover{App: &app.App{Open: in.Resources()}, Log: in.log.With("role", "withdrawals")}
 }
 
 // Originals returns what removes the files and URLs that depositors sent long ago.

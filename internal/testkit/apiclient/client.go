@@ -543,6 +543,15 @@ type ObjectsReplica struct {
 	Version  int64     `json:"version"`
 }
 
+// ObjectsTombstone defines model for ObjectsTombstone.
+type ObjectsTombstone struct {
+	ApprovedBy  string     `json:"approved_by"`
+	Reason      string     `json:"reason"`
+	RemovedAt   *time.Time `json:"removed_at,omitempty"`
+	RequestedBy string     `json:"requested_by"`
+	Since       time.Time  `json:"since"`
+}
+
 // ObjectsVersion defines model for ObjectsVersion.
 type ObjectsVersion struct {
 	BatchId        string    `json:"batch_id"`
@@ -569,6 +578,7 @@ type ObjectsView struct {
 	Owner      string            `json:"owner"`
 	Replicas   *[]ObjectsReplica `json:"replicas,omitempty"`
 	Title      string            `json:"title"`
+	Tombstone  *ObjectsTombstone `json:"tombstone,omitempty"`
 	Version    int64             `json:"version"`
 	Versions   *[]ObjectsVersion `json:"versions"`
 }
@@ -3867,6 +3877,8 @@ type ObjectGetResponse struct {
 	ApplicationproblemJSON403 *Problem
 	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
 	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON410 the response for an HTTP 410 `application/problem+json` response
+	ApplicationproblemJSON410 *Problem
 	// ApplicationproblemJSON416 the response for an HTTP 416 `application/problem+json` response
 	ApplicationproblemJSON416 *Problem
 	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
@@ -3897,6 +3909,11 @@ func (r ObjectGetResponse) GetApplicationproblemJSON403() *Problem {
 // GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
 func (r ObjectGetResponse) GetApplicationproblemJSON404() *Problem {
 	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON410 returns the response for an HTTP 410 `application/problem+json` response
+func (r ObjectGetResponse) GetApplicationproblemJSON410() *Problem {
+	return r.ApplicationproblemJSON410
 }
 
 // GetApplicationproblemJSON416 returns the response for an HTTP 416 `application/problem+json` response
@@ -5561,6 +5578,13 @@ func ParseObjectGetResponse(rsp *http.Response) (*ObjectGetResponse, error) {
 			return nil, err
 		}
 		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 410:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON410 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 416:
 		var dest Problem

@@ -36,6 +36,9 @@ func Open(ctx context.Context, a *app.App, of Of, fileKind, name string) (c *Con
 	if err != nil {
 		return nil, err
 	}
+	if err := served(ctx, records, of.Object); err != nil {
+		return nil, err
+	}
 	row, found, err := records.ObjectFile(ctx, of.Object, int(v.Version), fileKind, name)
 	if err == nil && !found {
 		err = noSuch("file %q in version %d of object %s", name, v.Version, of.Object)

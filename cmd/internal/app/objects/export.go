@@ -97,6 +97,7 @@ type here struct {
 	records *record.Records
 	version record.FoundVersion
 	objects *store.Store
+	gone    error // why its content is not there any more, nil = it is
 }
 
 // Version implements Source.
@@ -106,6 +107,9 @@ func (h *here) Version(ctx context.Context) (v Version, err error) {
 	}
 	if h.version, err = version(ctx, h.records, h.of); err != nil {
 		return v, err
+	}
+	if h.gone = served(ctx, h.records, h.of.Object); h.gone != nil && !withdrawn(h.gone) {
+		return v, h.gone
 	}
 	h.objects, err = h.app.Open.ObjectStore(ctx, h.version.ProfileName)
 	return versionOf(h.version), err
@@ -118,6 +122,9 @@ func (h *here) Files(ctx context.Context, _ Version, from app.Cursor) (app.Page[
 
 // Open implements Source.
 func (h *here) Open(ctx context.Context, _ Version, f File) (io.ReadCloser, error) {
+	if h.gone != nil {
+		return nil, h.gone
+	}
 	return h.objects.GetChecked(ctx, f.blob())
 }
 

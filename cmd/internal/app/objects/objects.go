@@ -50,6 +50,8 @@ type Version struct {
 type View struct {
 	Object
 	Versions []Version `json:"versions"`
+	// Tombstone says that its content is gone, or going, nil = it is there.
+	Tombstone *Tombstone `json:"tombstone,omitempty"`
 	// Replicas are the copies of its versions in other stores, for those who see all objects.
 	Replicas []Replica `json:"replicas,omitempty"`
 }
@@ -157,6 +159,9 @@ func Show(ctx context.Context, a *app.App, of Of) (v View, err error) {
 	for _, row := range rows {
 		v.Versions = append(v.Versions, versionOf(row))
 	}
+	if v.Tombstone, err = tombstone(ctx, records, of.Object); err != nil {
+		return v, err
+	}
 	if of.Sees == nil || of.Sees.All {
 		replicas, err := records.ReplicasOf(ctx, of.Object)
 		if err != nil {
@@ -167,6 +172,17 @@ func Show(ctx context.Context, a *app.App, of Of) (v View, err error) {
 		}
 	}
 	return v, nil
+}
+
+// Collection returns the collection of an object of which the caller sees a version.
+func Collection(ctx context.Context, a *app.App, of Of) (name string, err error) {
+	defer app.Explained(&err, "look for object "+of.Object)
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return "", err
+	}
+	o, _, err := versions(ctx, records, of, 1)
+	return o.Collection, err
 }
 
 // versions returns an object and the versions that the caller may see, newest first. One of

@@ -51,7 +51,7 @@ func (p *Problem) GetHeaders() http.Header {
 // Statuses is the HTTP status of each kind of error.
 var Statuses = map[app.Kind]int{
 	app.Invalid: http.StatusBadRequest, app.Unauthenticated: http.StatusUnauthorized, app.Forbidden: http.StatusForbidden,
-	app.NotFound: http.StatusNotFound, app.Refused: http.StatusConflict, app.Outdated: http.StatusPreconditionFailed, app.KeyReused: http.StatusUnprocessableEntity,
+	app.NotFound: http.StatusNotFound, app.Gone: http.StatusGone, app.Refused: http.StatusConflict, app.Outdated: http.StatusPreconditionFailed, app.KeyReused: http.StatusUnprocessableEntity,
 	app.Full: http.StatusTooManyRequests, app.IntakeClosed: http.StatusServiceUnavailable, app.Unavailable: http.StatusServiceUnavailable, app.Lost: http.StatusServiceUnavailable,
 	app.Interrupted: http.StatusServiceUnavailable, app.Failed: http.StatusInternalServerError,
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
@@ -84,6 +85,7 @@ var states = map[string]offer{
 	"discover": texts([]string{"polled", "paused"}),
 	"drop":     texts([]string{drops.Waiting, drops.Refused}),
 	"bulk":     texts(bulk.States),
+	"object":   texts(withdrawal.States),
 }
 
 var ofEntries = texts([]entry.State{entry.Pending, entry.Staging, entry.Successful, entry.Failed, entry.Purged})

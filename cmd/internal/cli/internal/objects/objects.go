@@ -36,16 +36,16 @@ type Env struct {
 
 const sample = "ark:/99999/fk4x1"
 
-// Command returns the command object.
-func Command(e Env) *cobra.Command {
+// Command returns the command object; withdrawing are those of its commands that withdraw.
+func Command(e Env, withdrawing ...*cobra.Command) *cobra.Command {
 	return e.Group(&cobra.Command{
 		Use:   "object",
-		Short: "Find stored objects, and get their content out",
+		Short: "Find and withdraw stored objects, and get their content out",
 		Long: `An object is what a job has stored: versions, each with files of the depositor (producer)
 and files that Accession has added (system). Whatever leaves the store is compared with
 its digest on the way.`,
 		Example: "  accession object ls --title \"harbour 1923\"\n  accession object export " + sample + " --dir harbour",
-	}, e.ls(), e.show(), e.files(), e.get(), e.export())
+	}, append(withdrawing, e.ls(), e.show(), e.files(), e.get(), e.export(), e.withdrawals())...)
 }
 
 func (e Env) ls() *cobra.Command {
@@ -118,6 +118,7 @@ func view(w io.Writer, v objects.View) {
 		{"object", v.ID}, {"collection", export.Line(v.Collection)}, {"owner", export.Line(v.Owner)}, {"title", export.Line(v.Title)}, {"creator", export.Line(v.Creator)},
 		{"date", export.Line(v.Date)}, {"local ids", export.Line(strings.Join(v.LocalIDs, "; "))}, {"created", render.Time(v.CreatedAt)}, {"modified", render.Time(v.ModifiedAt)},
 	}...)
+	gone(w, v.Tombstone)
 	fmt.Fprintln(w)
 	render.Rows(w, "no versions", render.Row{"version", "job", "batch", "submitter", "files", "bytes", "stored"}, v.Versions, func(v objects.Version) render.Row {
 		return render.Row{v.Version, v.JobID, v.BatchID, export.Line(v.Submitter), v.Files, v.Bytes, render.Time(v.StoredAt)}

@@ -112,9 +112,12 @@ func (q *Queries) CorruptOfBatch(ctx context.Context, batchID string) ([]Corrupt
 }
 
 const corruptOfJobs = `-- name: CorruptOfJobs :many
-select primary_identifier, version, kind, name, key, job_id, code, found, state, found_at, settled_at from record.corrupt_file where job_id = any($1::text[]) and state <> 'sound' order by job_id, found_at
+select primary_identifier, version, kind, name, key, job_id, code, found, state, found_at, settled_at from record.corrupt_file c where c.job_id = any($1::text[]) and c.state <> 'sound'
+    and not exists (select from record.withdrawal w where w.primary_identifier = c.primary_identifier and w.state in ('approved', 'removed'))
+order by c.job_id, c.found_at
 `
 
+// What was withdrawn is neither corrupt nor sound.
 func (q *Queries) CorruptOfJobs(ctx context.Context, jobs []string) ([]RecordCorruptFile, error) {
 	rows, err := q.db.Query(ctx, corruptOfJobs, jobs)
 	if err != nil {

@@ -802,3 +802,29 @@ type RecordVersionReservation struct {
 	// When it was reserved.
 	ReservedAt time.Time `json:"reserved_at"`
 }
+
+// One row per request to withdraw a stored object. The rows of its inventory stay when its content is removed.
+type RecordWithdrawal struct {
+	// In the order of the requests.
+	Number int64 `json:"number"`
+	// The object.
+	PrimaryIdentifier string `json:"primary_identifier"`
+	// Its collection.
+	Collection string `json:"collection"`
+	// requested, approved (nothing of it is served, and its content is being removed), removed, rejected (by another user) or taken_back (by who requested it).
+	State string `json:"state"`
+	// Why it was requested.
+	Reason string `json:"reason"`
+	// Who requested it.
+	RequestedBy string `json:"requested_by"`
+	// When.
+	RequestedAt time.Time `json:"requested_at"`
+	// Who approved, rejected or took it back; never who requested it, if it is approved. Empty = it is not decided.
+	DecidedBy string `json:"decided_by"`
+	// When; from then on an approved one counts.
+	DecidedAt *time.Time `json:"decided_at"`
+	// Why it was decided so, if that was said.
+	Decision string `json:"decision"`
+	// When the content was gone from all stores.
+	RemovedAt *time.Time `json:"removed_at"`
+}
