@@ -81,6 +81,7 @@ func (c *Console) Routes() []Route {
 	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.download, "jobs": jobColumns.download, "files": fileColumns.download} {
 		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false}, Route{"GET " + Path + name + "/all", c.page(c.previewMany(name)), false}, Route{"POST " + Path + name + "/all", c.beginMany(name), false})
 	}
+	all = append(all, Route{"GET " + Path + "events.csv", c.download(eventsFile), false})
 	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.download), false})
 	all = append(all, c.things()...)
 	for _, f := range c.further() {

@@ -802,6 +802,44 @@ func stream(w http.ResponseWriter, r *http.Request, n int, sent *int) {
 	}
 }
 
+// TestEventsFile: all events that are chosen, in the order of the log, event by event as they are read;
+// a stream that does not come to its end is a file that is cut off.
+func TestEventsFile(t *testing.T) {
+	t.Parallel()
+	end, asked, sent := "", "", 0
+	c := &Console{API: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.RequestURI()
+		if r.URL.Query().Get("type") == "none" {
+			p := problem.Of(app.Invalid, "there is no such type", "look for another one")
+			w.WriteHeader(p.Status)
+			_ = json.NewEncoder(w).Encode(p)
+			return
+		}
+		_, _ = io.WriteString(w, "retry: 2000\n: at 0\n\n")
+		stream(w, r, 3000, &sent)
+		_, _ = io.WriteString(w, end)
+	}), Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	read := func(query string) (w *httptest.ResponseRecorder, cut bool) {
+		defer func() { cut = recover() != nil }()
+		w = httptest.NewRecorder()
+		c.download(eventsFile).ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path+"events.csv?"+query, http.NoBody))
+		return w, false
+	}
+	if _, cut := read("kind=job"); !cut {
+		t.Error("a file that lacks its end is not cut off")
+	}
+	end = ": end\n\n"
+	w, cut := read("kind=job&since=2026-11-01&after=50&limit=7")
+	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
+	if asked != "/v1/events?after=0&kind=job&since=2026-11-01T00%3A00%3A00Z&to="+endOfLog || cut || len(lines) != 3001 || lines[0] != "seq,stored,type,subject,from,to,actor,reason" ||
+		!strings.HasPrefix(lines[1], "1,") || !strings.HasSuffix(lines[3000], ",job held,job/jid0000000001,pending,held,user/olga,") || !strings.HasPrefix(lines[3000], "3000,") {
+		t.Errorf("asked %s, %d lines: %q", asked, len(lines), lines[:2])
+	}
+	if w, _ := read("type=none"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "there is no such type") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 // TestEventsPage: the newest events come first and the page follows those that come; from a day on
 // they are in the order of the log, page by page, of which no more is read than is shown.
 func TestEventsPage(t *testing.T) {
@@ -829,7 +867,7 @@ func TestEventsPage(t *testing.T) {
 	if first, last := strings.Index(text, "<bdi>1000</bdi>"), strings.Index(text, "<bdi>901</bdi>"); first < 0 || last < first || strings.Contains(text, "<bdi>900</bdi>") {
 		t.Error("the newest hundred are not there, newest first")
 	}
-	for _, want := range []string{`data-follow="collection=test&amp;kind=job"`, `id="pause"`, `href="/console/jobs/jid0000000001"`, "user/olga", `<option value="job" selected>`} {
+	for _, want := range []string{`data-follow="collection=test&amp;kind=job"`, `id="pause"`, `href="/console/jobs/jid0000000001"`, `href="/console/events.csv?collection=test&amp;kind=job"`, "user/olga", `<option value="job" selected>`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page has no %s", want)
 		}

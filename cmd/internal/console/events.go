@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -26,7 +27,7 @@ const (
 // pagesOf are the pages of things by their kind.
 var pagesOf = map[domain.Kind]func(string) string{domain.KindBatch: toBatch, domain.KindJob: toJob, domain.KindFile: toFile, domain.KindEntry: toEntry, domain.KindQuery: toQuery, domain.KindSlot: toSlot}
 
-var eventColumns = columns[happened]{title: "Events", none: "No such event is here. Choose fewer conditions to see others.", list: slices.Concat([]column[happened]{
+var eventColumns = columns[happened]{operation: "event.follow", title: "Events", none: "No such event is here. Choose fewer conditions to see others.", list: slices.Concat([]column[happened]{
 	{"seq", "Sequence", func(h happened) any { return strconv.FormatUint(h.Seq, 10) }},
 }, lifeColumns.list[:2], []column[happened]{
 	{"subject", "Of", func(h happened) any {
@@ -86,7 +87,7 @@ func (*Console) history(v *visit) (page, error) {
 		d.Table.Next = with(v.URL.Path, v.URL.Query(), "after", strconv.FormatUint(all[shownEvents-1].Seq, 10))
 	}
 	t := eventColumns.table(all)
-	t.Next = d.Table.Next
+	t.Next, t.CSV = d.Table.Next, with(v.URL.Path+".csv", v.URL.Query(), "after", "")
 	d.Table = t
 	p := page{Name: "events", Title: "Events", Where: "events", Data: d}
 	if d.Newest {
@@ -94,6 +95,70 @@ func (*Console) history(v *visit) (page, error) {
 		p.Follow = cmp.Or(follow.Encode(), "newest=0")
 	}
 	return p, nil
+}
+
+// eventsFile sends all events that an address chooses as CSV, in the order of the log up to its end of
+// now. One that cannot be read to its end is cut off.
+func eventsFile(v *visit, w http.ResponseWriter) error {
+	chosen, err := v.parameters()
+	if err != nil {
+		return err
+	}
+	chosen.Del("limit")
+	chosen.Set("after", "0")
+	chosen.Set("to", endOfLog)
+	r, err := v.request("event.follow", chosen)
+	if err != nil {
+		return err
+	}
+	s := &rowsOfEvents{answer: answer{header: http.Header{}}, to: w}
+	err = answered(v.api, s, r)
+	switch {
+	case s.status >= http.StatusMultipleChoices:
+		return problemIn(&s.answer)
+	case s.gone: // the client
+	case err != nil || !s.ended:
+		panic(http.ErrAbortHandler)
+	default:
+		_ = s.out.Close() // the client may be gone
+	}
+	return nil
+}
+
+// rowsOfEvents is a stream of events that becomes a file, event by event.
+type rowsOfEvents struct {
+	answer                     // its body is what came since the last event
+	to     http.ResponseWriter // the client
+	out    *export.CSV
+	gone   bool // the client
+	ended  bool // the stream, where it is to
+}
+
+// Write implements http.ResponseWriter.
+func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
+	n, _ = s.answer.Write(p) // into memory
+	if s.status >= http.StatusMultipleChoices {
+		return n, nil
+	}
+	if s.out == nil {
+		s.out, err = eventColumns.begin(s.to)
+	}
+	s.ended = s.ended || bytes.Contains(s.body.Bytes(), []byte("\n: end\n"))
+	whole := bytes.LastIndex(s.body.Bytes(), []byte("\n\n")) + 1
+	all, broken := happenedIn(s.body.Bytes())
+	if broken != nil {
+		return n, broken
+	}
+	for _, h := range all {
+		if err == nil {
+			err = s.out.Row(eventColumns.row(h)...)
+		}
+	}
+	s.gone = err != nil
+	if len(all) > 0 {
+		s.body.Next(whole)
+	}
+	return n, err
 }
 
 // readEvents returns the first events that are chosen: no more than most of them are read.

@@ -241,13 +241,7 @@ func (c columns[T]) download(v *visit, w http.ResponseWriter) error {
 			}
 		}
 		for _, item := range p.Items {
-			var row []any
-			for _, col := range c.list {
-				if value := col.value(item); !isBar(value) {
-					row = append(row, plainOf(value))
-				}
-			}
-			if err := out.Row(row...); err != nil {
+			if err := out.Row(c.row(item)...); err != nil {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}
@@ -256,6 +250,16 @@ func (c columns[T]) download(v *visit, w http.ResponseWriter) error {
 	}
 	_ = out.Close() // the client may be gone
 	return nil
+}
+
+// row returns an item as a file has it.
+func (c columns[T]) row(item T) (row []any) {
+	for _, col := range c.list {
+		if value := col.value(item); !isBar(value) {
+			row = append(row, plainOf(value))
+		}
+	}
+	return row
 }
 
 func (c columns[T]) begin(w http.ResponseWriter) (*export.CSV, error) {
