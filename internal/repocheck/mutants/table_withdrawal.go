@@ -19,12 +19,12 @@ var withdrawn = []Mutant{{
 	At: "cmd/internal/record (*Records).ReserveVersion", Do: []Op{Call("notWithdrawn", "error(nil)")},
 	Package: e2e, Test: "TestWithdrawal",
 }, {
-	Name: "the look at withdrawals before a copy", Why: "what was withdrawn waits for ever to be copied to a replica",
-	At: "cmd/internal/replica (Keeper).copy", Do: []Op{Call("Withdrawn", "false, error(nil)", "ctx")},
+	Name: "the look at withdrawals before and after a copy", Why: "what was withdrawn waits for ever to be copied to a replica",
+	At: "cmd/internal/replica (Keeper).copy", Do: []Op{Call("Withdrawn", "false, error(nil)", "ctx"), Call("Withdrawn", "false, error(nil)", "settling")},
 	Package: e2e, Test: "TestWithdrawal",
 }, {
 	Name: "the look at withdrawals before files are missed", Why: "the auditor says of what was removed on purpose that it is lost, and copies it back from where it is left",
-	At: "cmd/internal/audit (*checker).version", Do: []Op{Drop("files", "nil")},
+	At: "cmd/internal/audit (*checker).version", Do: []Op{Drop("files", "nil"), Call("Withdrawn", "false, error(nil)")},
 	Package: e2e, Test: "TestWithdrawal",
 }, {
 	Name: "the look for content that was withdrawn", Why: "what a copy of the store brings back stays",
