@@ -162,7 +162,7 @@ func TestServersOfSFTPThatFail(t *testing.T) {
 		want  Error
 		again bool
 	}{
-		{"another user", nil, "somebody", s.Addr, Config{}, Error{Code: CodeHTTPStatus, Class: domain.ClassContent, Status: http.StatusUnauthorized}, false},
+		{"another user", nil, "ana", s.Addr, Config{}, Error{Code: CodeHTTPStatus, Class: domain.ClassContent, Status: http.StatusUnauthorized}, false},
 		{"a server that is not known", func() { s.Knows("files.example.org:22", s.NewKey()) }, sftpserver.User, s.Addr, Config{}, Error{Code: CodeUnreachable, Class: domain.ClassSystem}, false},
 		{"another key", func() { s.Knows(s.Addr, s.NewKey()) }, sftpserver.User, s.Addr, Config{}, Error{Code: CodeUnreachable, Class: domain.ClassSystem}, false},
 		{"a connection that breaks", func() { s.Cut(1 << 20) }, sftpserver.User, s.Addr, Config{}, Error{Code: CodeUnreachable, Class: domain.ClassContent}, true},
