@@ -117,15 +117,16 @@ func (l *entriesLoad) run(kills int) {
 			l.goOn()
 		}
 	}
-	all := l.entries + l.more + sharedKeys
 	l.answered()
-	l.done(all - sharedKeys)
-	finish()
-	l.must(others.Wait())
-	l.late()
+	l.done(l.entries + l.more)
 	for _, p := range l.working {
 		p.end(syscall.SIGTERM)
 	}
+	l.restOverHTTP()
+	finish()
+	l.must(others.Wait())
+	l.late()
+	all := l.entries + l.more + sharedKeys
 	for _, s := range append(slices.Clone(l.doors[:]), leader) {
 		s.stop()
 	}
@@ -259,13 +260,35 @@ func (l *entriesLoad) dies(p *process) {
 		case <-p.ended:
 			return true
 		case <-time.After(time.Second):
-			for range 8 {
-				l.must(l.submit(fmt.Sprint("own-more", l.more)))
-				l.more++
-			}
+			l.requestMore()
 			return false
 		}
 	})
+}
+
+// requestMore requests some work beyond that which each round brings.
+func (l *entriesLoad) requestMore() {
+	l.t.Helper()
+	for range 8 {
+		l.must(l.submit(fmt.Sprint("own-more", l.more)))
+		l.more++
+	}
+}
+
+// restOverHTTP has workers over HTTP do and leave some work, when only they are left: on a busy
+// machine the processes may have taken all before.
+func (l *entriesLoad) restOverHTTP() {
+	l.t.Helper()
+	for {
+		l.mu.Lock()
+		some := len(l.left) > 0 && l.completed > 0
+		l.mu.Unlock()
+		if some {
+			return
+		}
+		l.requestMore()
+		l.done(l.entries + l.more)
+	}
 }
 
 // endSession ends the session of one process at once, and lets that of one with workers end right
@@ -330,7 +353,7 @@ func (l *entriesLoad) workOverHTTP(ctx context.Context, name string) error {
 		if err != nil || status != http.StatusOK || w.Token == "" {
 			continue
 		}
-		if taken++; taken%17 == 4 {
+		if taken++; taken%17 == 2 {
 			l.leaves(w.Token)
 			continue // that lease becomes overdue
 		}
