@@ -415,7 +415,7 @@ func TestWorkingFilesGone(t *testing.T) {
 	}{
 		"all":     {os.RemoveAll, reason.CodeFilesMissing},
 		"one":     {func(dir string) error { return os.Remove(filepath.Join(dir, "files", "a.txt")) }, reason.CodeFilesMissing},
-		"changed": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "files", "a.txt"), []byte("b"), 0o600) }, domain.CodeDigestMismatch},
+		"changed": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "files", "a.txt"), []byte("b"), 0o600) }, reason.CodeFilesMissing},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -216,6 +216,7 @@ func (s *steps) writeVersion(ctx context.Context, t *JobTask, number int, object
 		return o, err
 	}
 	stored, err := effect("processing/store", func() (store.Stored, error) { return objects.WriteVersion(ctx, v) })
+	err = version.Changed(err)
 	return domain.StoredObject{Primary: v.Object, Version: v.Number, ManifestKey: stored.ManifestKey,
 		ManifestSHA256: stored.ManifestSHA256, Files: stored.Files, Bytes: stored.Bytes}, err
 }

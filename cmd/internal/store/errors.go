@@ -19,6 +19,7 @@ const (
 	CodeNotFound  Code = "not_found"     // no such object, version or directory
 	CodeConflict  Code = "conflict"      // something else is there already
 	CodeMismatch  Code = "mismatch"      // size or digest is not what was promised
+	CodeChanged   Code = "changed"       // what was to be stored is not what was promised
 	CodeTooMany   Code = "too_many"      // there is no place for one more
 	CodeBadKey    Code = "bad_key"       // not a key of this store
 	CodeBadName   Code = "bad_name"      // a file name that the name rule refuses
@@ -80,6 +81,7 @@ var words = map[Code]string{
 	CodeNotFound:  "there is no such file",
 	CodeConflict:  "something else is there already",
 	CodeMismatch:  "size or digest is not what was promised",
+	CodeChanged:   "what was to be stored was changed",
 	CodeTooMany:   "there are too many",
 	CodeBadKey:    "the key is not one of this store",
 	CodeBadName:   "the file name is not allowed",

@@ -256,7 +256,7 @@ func TestOCFLWriteOfOtherBytes(t *testing.T) {
 	bad := inOCFL(2)
 	bad.Files[0].SHA256 = hexSum("other")
 	_, err := s.WriteVersion(t.Context(), bad)
-	mustCode(t, err, CodeMismatch)
+	mustCode(t, err, CodeChanged)
 	_, err = s.VerifyVersion(t.Context(), sample().Object, 2)
 	mustCode(t, err, CodeNotFound)
 	valid(t, s, sample().Object)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -60,7 +61,7 @@ type Stored struct {
 // it exist. It may be called again after any error or crash, also by several
 // workers at once. A version that exists with the same job and content is
 // returned as it is; one of another job, or with other content, is CodeConflict
-// and stays. A file whose bytes are not as promised is CodeMismatch.
+// and stays. A file whose bytes are not as promised is CodeChanged.
 func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 	m, err := v.manifest()
 	if err != nil {
@@ -195,6 +196,10 @@ func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func(
 	}
 	defer func() { _ = r.Close() }()
 	_, err = s.put(ctx, key, r, putOptions{absent: true, want: &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256}, unsynced: unsynced})
+	var at *Error
+	if errors.As(err, &at) && at.Code == CodeMismatch {
+		at.Code = CodeChanged
+	}
 	return err
 }
 

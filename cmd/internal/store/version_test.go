@@ -176,7 +176,7 @@ func TestFileThatIsNotAsPromised(t *testing.T) {
 			v := sample()
 			v.Files[0].Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }
 			_, err := s.WriteVersion(t.Context(), v)
-			mustCode(t, err, CodeMismatch)
+			mustCode(t, err, CodeChanged)
 			if !strings.Contains(err.Error(), "data/tide.csv") {
 				t.Errorf("%v does not name the file", err)
 			}

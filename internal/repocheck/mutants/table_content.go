@@ -10,6 +10,10 @@ var content = []Mutant{{
 	At: "cmd/internal/store (*Store).write", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
 	Package: "cmd/internal/store", Test: "TestDurability/put",
 }, {
+	Name: "the digest of what is stored of a working file", Why: "a file that was changed in the working directory is stored under the digest of another",
+	At: "cmd/internal/store (*Store).write", Do: []Op{Call("check", "error(nil)")},
+	Package: "cmd/internal/daemon", Test: "TestWorkingFilesGone/changed",
+}, {
 	Name: "replicas that are required before they are made", Why: "a process that dies in between leaves a version without its copies, and nothing says so",
 	At: "cmd/internal/replica (Keeper).Keep", Do: []Op{Call("RequireReplicas", "error(nil)")},
 	Package: e2e, Test: "TestReplicas",

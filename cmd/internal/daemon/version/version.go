@@ -3,6 +3,7 @@ package version
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -75,7 +76,8 @@ func deletions(f store.File) (names []string, err error) {
 	return names, err
 }
 
-// Producer measures a downloaded file and returns it for storing.
+// Producer returns a downloaded file for storing. The store compares its bytes with the digest
+// when it writes them.
 func Producer(have *store.Files, f payload.File, sha string) (store.File, error) {
 	r, err := have.Open(f.Name)
 	if store.CodeOf(err) == store.CodeNotFound {
@@ -84,17 +86,23 @@ func Producer(have *store.Files, f payload.File, sha string) (store.File, error)
 	if err != nil {
 		return store.File{}, err
 	}
-	m, err := payload.Measured(r, f)
+	info, err := r.Stat()
 	_ = r.Close()
 	if err != nil {
 		return store.File{}, fmt.Errorf("%s: %w", f.Name, err)
 	}
-	if m.SHA256() != sha {
-		return store.File{}, reason.System(reason.CodeFilesMissing, "%s was changed in the working directory: the SHA-256 was %s and is %s; submit the object again",
-			f.Name, sha, m.SHA256())
-	}
-	return store.File{Kind: store.KindProducer, Name: f.Name, Size: m.Bytes(), SHA256: m.SHA256(), MimeType: f.MimeType,
+	return store.File{Kind: store.KindProducer, Name: f.Name, Size: info.Size(), SHA256: sha, MimeType: f.MimeType,
 		Open: func() (io.ReadCloser, error) { return have.Open(f.Name) }}, nil
+}
+
+// Changed returns the reason of a job whose downloaded files are no longer what they were, if
+// that is why its version was not stored, and else the error.
+func Changed(err error) error {
+	var at *store.Error
+	if !errors.As(err, &at) || at.Code != store.CodeChanged {
+		return err
+	}
+	return reason.System(reason.CodeFilesMissing, "%s was changed in the working directory, %s; submit the object again", at.Key, at.Hint)
 }
 
 // Descriptions returns the citation and the Dublin Core description.
