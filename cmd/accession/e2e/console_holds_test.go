@@ -94,6 +94,12 @@ func TestConsoleHoldsACollection(t *testing.T) {
 	if n := in.count(`select count(*) from accession.event where type = 'setting.changed' and actor = 'user/olga' and strpos(data::text, $1) > 0`, held); n == 0 {
 		t.Error("no event has why it was held")
 	}
+	// The list of events says why, in its last column.
+	p.Open(c.url + "/console/events?kind=setting&actor=user/olga")
+	c.reads(p, released)
+	if whys := browser.Eval[[]string](p, `[...document.querySelectorAll("tbody td:last-child")].map((e) => e.innerText)`); len(whys) != 2 || !strings.HasPrefix(whys[0], released) || !strings.HasPrefix(whys[1], held) {
+		t.Errorf("%q", whys)
+	}
 	if wrong := p.Wrong(); len(wrong) > 0 {
 		t.Error(wrong)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/target"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -66,7 +67,7 @@ func (a *App) changeHold(ctx context.Context, h holdChange) (c Changed, err erro
 
 // The codes of an operator's reasons.
 const (
-	codeRequested         domain.Code = "requested"
+	codeRequested                     = event.CodeRequested
 	codeSkippedByOperator domain.Code = "skipped_by_operator"
 )
 

@@ -139,9 +139,7 @@ func (w *fakeLive) try(a *App, want Changed, why string, do func() (Changed, err
 			continue
 		}
 		said := ""
-		if s, ok := e.Data.(*domain.SettingChanged); ok {
-			said = s.Why
-		} else if _, _, r := event.Of(e).Move(); r != nil {
+		if _, _, r := event.Of(e).Move(); r != nil {
 			said = r.Message
 		}
 		if e.Actor != a.Actor || !strings.Contains(said, why) {

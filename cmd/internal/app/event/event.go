@@ -82,6 +82,9 @@ func (e Event) Recorded() (r domain.Recorded, err error) {
 		CommandID: e.Command, CausationID: e.Cause, TraceParent: e.Trace, Zxid: e.Zxid, Epoch: e.Epoch, Seq: e.Seq, Stored: e.Stored, Source: e.Source}, err
 }
 
+// CodeRequested is the code of a reason that is given with a request.
+const CodeRequested domain.Code = "requested"
+
 // Move returns the states before and after the event, and the reason.
 func (e Event) Move() (from, to string, why *domain.Reason) {
 	if m, ok := domain.MoveOfBatch(e.Data); ok {
@@ -93,11 +96,19 @@ func (e Event) Move() (from, to string, why *domain.Reason) {
 	if m, ok := domain.MoveOfFile(e.Data); ok {
 		return string(m.From), string(m.To), m.Reason
 	}
-	if m, ok := e.Data.(*domain.EntryMove); ok {
+	if m, ok := domain.MoveOfQuery(e.Data); ok {
 		return string(m.From), string(m.To), m.Reason
 	}
-	if s, ok := e.Data.(*domain.SettingChanged); ok {
-		return s.From, s.To, nil
+	switch d := e.Data.(type) {
+	case *domain.EntryMove:
+		return string(d.From), string(d.To), d.Reason
+	case *domain.SlotMove:
+		return string(d.From), string(d.To), d.Reason
+	case *domain.SettingChanged:
+		if d.Why != "" {
+			why = &domain.Reason{Class: domain.ClassWait, Code: CodeRequested, Message: d.Why}
+		}
+		return d.From, d.To, why
 	}
 	return "", "", nil
 }

@@ -66,3 +66,37 @@ func TestShownEventsAreRead(t *testing.T) {
 		}
 	}
 }
+
+// TestReasonsOfEvents: the reason that an event of any type has is that which is shown of it. What a
+// repair corrects has none.
+func TestReasonsOfEvents(t *testing.T) {
+	t.Parallel()
+	const from, to, why = "as it was", "as it is", "the shelf is being moved"
+	for _, def := range domain.Registry {
+		data := def.New()
+		fields := map[string]any{"from": from, "to": to, "reason": map[string]any{"class": "wait", "code": "requested", "message": why}}
+		if def.Type == domain.EventSettingChanged {
+			fields = map[string]any{"from": from, "to": to, "why": why}
+		}
+		text, err := json.Marshal(fields)
+		if err == nil {
+			err = json.Unmarshal(text, data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		gotFrom, gotTo, got := Event{Type: def.Type, Data: data}.Move()
+		if def.Type == domain.EventSettingRepaired || def.Type == domain.EventSettingRestored {
+			if got != nil {
+				t.Errorf("%s: %v", def.Type, got)
+			}
+			continue
+		}
+		if gotFrom != from || gotTo != to || got == nil || *got != (domain.Reason{Class: domain.ClassWait, Code: CodeRequested, Message: why}) {
+			t.Errorf("%s: from %q to %q because of %v", def.Type, gotFrom, gotTo, got)
+		}
+	}
+	if _, _, got := (Event{Data: &domain.SettingChanged{From: from, To: to}}).Move(); got != nil {
+		t.Errorf("without a reason: %v", got)
+	}
+}

@@ -66,12 +66,6 @@ func (f Filter) hasCode(e app.Event) bool {
 		return true
 	}
 	_, _, why := e.Move()
-	switch d := e.Data.(type) {
-	case *domain.QueryMove:
-		why = d.Reason
-	case *domain.SlotMove:
-		why = d.Reason
-	}
 	return why != nil && string(why.Code) == f.Code
 }
 
