@@ -10,7 +10,7 @@ import (
 	"github.com/accession-ingest/accession/internal/testkit/browser"
 )
 
-// TestConsoleHoldsACollection: an operator holds a collection, releases it and then the batch that
+// TestConsoleHoldsACollection: an operator holds a collection, releases it and then what
 // waited behind it, each for a reason; other windows, which are not loaded again, show the hold, the
 // batch that waits, and that it goes on. A reader is shown no such command, and one that is sent nevertheless changes
 // nothing. The file of events has what was done.
@@ -71,10 +71,22 @@ func TestConsoleHoldsACollection(t *testing.T) {
 	c.reads(p, "Done.")
 	waitFor(t, "the end of the hold in the other window", func() bool { return !strings.Contains(reader.Text(), held) })
 	c.reads(p, "1 batches and 0 jobs of it stay in held")
-	p.Open(c.url + "/console/batches/" + string(batch))
-	p.Click(`a[href$="/do/release"]`)
+	if text := p.Text(); strings.Contains(text, "accession batch release") {
+		t.Errorf("the page leads to the command line: %s", text)
+	}
+	c.looks(p, "released-1200")
+	// What waited behind the hold is released by the way that the page has, and not what an operator
+	// has held.
+	p.Click(`a[href*="jobs/all"]`)
+	c.reads(p, "0 jobs are chosen now")
+	p.Open(c.url + "/console/queues")
+	p.Click(`.actions a[href*="batches/all"]`)
+	c.reads(p, "1 batches are chosen now")
+	if text := p.Text(); !strings.Contains(text, string(domain.CodeCollectionHeld)) || !strings.Contains(text, string(batch)) {
+		t.Errorf("it is not what waits behind the hold: %s", text)
+	}
 	p.Fill("#reason", released+"\r")
-	c.reads(p, "Done.")
+	waitFor(t, "the page of the bulk action", func() bool { return strings.HasPrefix(p.At(), "/console/bulk/") })
 	waitFor(t, "the end of the batch in the other window", func() bool {
 		return regexp.MustCompile(string(batch) + `\s+completed`).MatchString(batches.Text())
 	})

@@ -81,6 +81,7 @@ type act struct {
 	Change      *app.Changed
 	Problem     *problem.Problem // why it is, or would be, refused
 	Done        bool
+	Then        []doable // what can be done about it after that
 }
 
 // doing returns the action that an address names.
@@ -102,6 +103,18 @@ func doing(v *visit, kind string) (a act, of *operation.Operation, err error) {
 
 // priority is the verb that needs a number besides a reason.
 const priority = "priority"
+
+// release is the verb that ends a hold.
+const release = "release"
+
+// heldBy are the ways to release what still waits because of the hold on a collection.
+func heldBy(collection string) []doable {
+	chosen := url.Values{"verb": {release}, "state": {string(domain.JobHeld)}, "collection": {collection}, "code": {string(domain.CodeCollectionHeld)}}
+	return []doable{{"Release the held batches", with(Path+"batches/all", chosen, "", "")}, {"Release the held jobs", with(Path+"jobs/all", chosen, "", "")}}
+}
+
+// namesCommand reports whether a text says what to do on the command line.
+func namesCommand(text string) bool { return strings.Contains(text, "`accession ") }
 
 // query returns the parameters of the operation.
 func (a act) query(more url.Values) url.Values {
@@ -163,6 +176,9 @@ func (*Console) carryOut(kind string) func(*visit) (page, error) {
 		p := page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind}
 		if a.Done = a.Problem == nil; !a.Done {
 			p.Status, a.Key = a.Problem.Status, rand.Text()
+		} else if a.Change != nil && kind == "collections" && a.Verb == release {
+			a.Then = heldBy(a.Name)
+			a.Change.Effects = slices.DeleteFunc(a.Change.Effects, namesCommand)
 		}
 		p.Data = a
 		return p, err

@@ -318,7 +318,11 @@ func (*Console) queues(v *visit) (page, error) {
 			d.Actions = append(d.Actions, way{"Queue " + q.Name, actionsOn(v, "queues", q.Name, "", nil)})
 		}
 		for _, c := range collections.Items {
-			d.Actions = append(d.Actions, way{"Collection " + shown(c.Name), actionsOn(v, "collections", c.Name, c.Name, nil)})
+			of := actionsOn(v, "collections", c.Name, c.Name, nil)
+			if c.Hold == nil && deref(c.Batches)+deref(c.Jobs) > 0 && mayAct(v, c.Name) {
+				of = append(of, heldBy(c.Name)...)
+			}
+			d.Actions = append(d.Actions, way{"Collection " + shown(c.Name), of})
 		}
 	}
 	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=setting", Data: d}, nil
