@@ -70,5 +70,5 @@ func requestsOfClaims(t *testing.T, waiting int) (claims [][]string) {
 	return claims
 }
 
-// timed reports whether a request is made at intervals, whatever is claimed.
+// timed reports whether a request is made at intervals, whatever is claimed or grabbed.
 func timed(request string) bool { return request == "list /workers" || request == "exists /unowned" }
