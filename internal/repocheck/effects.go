@@ -26,7 +26,7 @@ var Effects = []Effect{
 	{[]string{"projections", "projections/rebuild", "migrations"}, []string{"tx.Commit", "provider.Up"}},
 	{[]string{"projections"}, []string{"pgx.BeginTxFunc", "tables.Create"}},
 	{[]string{"cmd/internal/record"}, []string{"pgx.BeginFunc"}},
-	{[]string{"cmd/internal/notify", "cmd/internal/mint/service"}, []string{"via.Do"}},
+	{[]string{"cmd/internal/notify", "cmd/internal/mint/service", "cmd/internal/stepservice"}, []string{"via.Do"}},
 	{[]string{"cmd/internal/store"}, []string{"*.bucket.Copy", "*.bucket.Delete", "*.bucket.NewWriter", "*.bucket.WriteAll"}},
 	{[]string{"cmd/internal/store", "cmd/internal/notify", "cmd/internal/wire", "cmd/internal/daemon"}, fileCalls},
 }

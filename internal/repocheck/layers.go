@@ -15,7 +15,7 @@ type Layer struct {
 var (
 	domain    = []string{"domain/..."}
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/openid", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack", "cmd/internal/replica", "cmd/internal/outside"}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/openid", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack", "cmd/internal/replica", "cmd/internal/outside", "cmd/internal/stepservice"}
 	codec     = []string{"eventstore/codec"}
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
@@ -156,6 +156,9 @@ var Layers = []Layer{
 	}, {
 		Packages: []string{"cmd/internal/daemon/download"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason", "cmd/internal/daemon/space", "cmd/internal/daemon/transfer"}),
+	}, {
+		Packages: []string{"cmd/internal/daemon/entrust"},
+		May:      join(core, effects, []string{"cmd/internal/daemon/reason"}),
 	}, {
 		Packages: []string{"cmd/internal/daemon/transfer"},
 		May:      join(core, effects, []string{"cmd/internal/daemon/payload", "cmd/internal/daemon/reason"}),

@@ -23,9 +23,10 @@ const (
 )
 
 const (
-	answered = "the answer is there already"
-	onDisk   = "a disk: no message, no answer"
-	ofMinter = "that of a service that registers identifiers; TestMadeOnce loses it"
+	answered  = "the answer is there already"
+	onDisk    = "a disk: no message, no answer"
+	ofMinter  = "that of a service that registers identifiers; TestMadeOnce loses it"
+	ofService = "that of a service outside; TestRecordedOnce loses it"
 )
 
 // Replies is the whole table, in the form of crash.Around. A point that no row matches
@@ -41,6 +42,7 @@ var Replies = []Reply{
 	{"notify/*/*/*", "", onDisk},
 	{"mint/service/ask/before", "", ofMinter},
 	{"daemon/processing/register/before", "", ofMinter},
+	{"stepservice/step/ask/before", "", ofService},
 	{"wire/*/*/*", "", onDisk},
 	{"daemon/*/keep-*/before", "", onDisk},
 	{"daemon/*/send*/before", "", onDisk},

@@ -9,3 +9,9 @@ update record.effect set
     state = 'done', result = coalesce(result, @result::jsonb), finished_at = coalesce(finished_at, clock_timestamp())
 where key = @key
 returning *;
+
+-- name: AcceptEffect :one
+-- What is done stays as it is.
+update record.effect set accepted = case when state = 'done' then accepted else sqlc.narg('accepted')::jsonb end
+where key = @key
+returning *;

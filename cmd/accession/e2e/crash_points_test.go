@@ -82,6 +82,8 @@ var scenes = []pointScene{
 	{"notify/smtp/...", mailsByServer},
 	{"mint/service/...", registers},
 	{"daemon/processing/register/...", registers},
+	{"stepservice/...", recordsOutside},
+	{"record/effect/accept/...", recordsOutside},
 	{"store/delete/...", triesAgain},
 	{"store/ocfl/...", storesInOCFL},
 	{"store/put/rename/...", leavesOut},

@@ -27,6 +27,7 @@ import (
 	"github.com/accession-ingest/accession/internal/testkit/minter"
 	"github.com/accession-ingest/accession/internal/testkit/openidserver"
 	"github.com/accession-ingest/accession/internal/testkit/smtpserver"
+	"github.com/accession-ingest/accession/internal/testkit/stepserver"
 )
 
 // secretSetting is a setting that may hold a secret.
@@ -44,7 +45,7 @@ type secretSetting struct {
 // Shows: P14 P15
 func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	t.Parallel()
-	mailed, minted, signing, atNATS, atPostgres, inStore, known := rand.Text(), rand.Text(), make([]byte, 32), rand.Text(), rand.Text(), rand.Text(), rand.Text()
+	mailed, minted, recorded, signing, atNATS, atPostgres, inStore, known := rand.Text(), rand.Text(), rand.Text(), make([]byte, 32), rand.Text(), rand.Text(), rand.Text(), rand.Text()
 	_, _ = rand.Read(signing)
 	signs := base64.StdEncoding.EncodeToString(signing)
 	ownNATS := newNATSWith(t, atNATS)
@@ -53,6 +54,7 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	in.set("postgres=" + in.account("canary_"+strings.ToLower(rand.Text()[:10]), atPostgres))
 	mails := smtpserver.New(t, smtpserver.Options{TLS: "starttls", User: "accession", Password: mailed})
 	names := minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: minted})
+	recorder := stepserver.New(t, "archive", recorded)
 	const publicURL = "https://deposit.example.org"
 	provider := openidserver.New(t, openidserver.Options{Client: "accession", Secret: known, ReturnTo: publicURL + "/console/sign-in/openid/done"})
 	objects := bucket.Serve(t, false, "sky")
@@ -83,6 +85,8 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 			value: mailed},
 		"minter_credentials": {canaries: append(encoded(minted), base64.RawStdEncoding.EncodeToString([]byte("apitest:"+minted))),
 			value: "# of EZID\ntest:apitest:" + minted, wrong: []string{minted, "test " + minted, "test:apitest:" + minted + "\nTEST " + minted}},
+		"service_credentials": {canaries: append(encoded(recorded), base64.RawStdEncoding.EncodeToString([]byte("archive:"+recorded))),
+			value: "# of the archive\ntest:archive:" + recorded, wrong: []string{recorded, "test " + recorded, "test:archive:" + recorded + "\nTEST " + recorded}},
 		"callback_secrets": {canaries: encoded(signs), value: "test: whsec_" + signs,
 			wrong: []string{"whsec_" + signs, "test whsec_" + signs, "test: " + signs, "test: whsec_" + signs + "!", "test: whsec_" + signs + " whsec_" + signs[:8]}},
 		"openid_secret": {canaries: append(encoded(known), base64.RawStdEncoding.EncodeToString([]byte("accession:"+known))), value: known},
@@ -125,7 +129,7 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	in.tell("queued, report")
 	in.editProfile(local, identifiers(names, false))
 	in.editProfile("allow: [127.0.0.1/32]", "allow: [127.0.0.1/32, 's3://sky/night/']")
-	in.editProfile("fetch:", "callback: {url: "+receiver+"/done}\nfetch:")
+	in.editProfile("fetch:", "callback: {url: "+receiver+"/done}\nrecording: "+recorder.URL+"\nfetch:")
 	in.open()
 	ada := in.keyOf("ada", "admin", "--all")
 
@@ -169,6 +173,11 @@ func TestSecretSettingsAreSeenNowhere(t *testing.T) {
 	if _, made := names.Records(); made != 1 {
 		t.Errorf("%d identifiers were made known", made)
 	}
+	if n := len(recorder.Works()); n != 1 {
+		t.Errorf("%d versions were recorded", n)
+	}
+	recorder.Fail(stepserver.Fault{Status: 401, Body: "who is archive:" + recorded + "?"})
+	batches = append(batches, deposit("s3://sky/night/a.txt", domain.BatchFailed))
 	names.Fail(minter.Fault{Status: 401, Body: "error: unauthorized"})
 	batches = append(batches, deposit("s3://sky/night/a.txt", domain.BatchFailed), deposit("s3://sky/night/none.txt", domain.BatchFailed), deposit("s3://closed/a.txt", domain.BatchFailed))
 	for _, m := range mails.Mails() {

@@ -54,10 +54,10 @@ func TestConfigCheckTellsOfLinesWithoutUse(t *testing.T) {
 	if err := os.WriteFile(name, []byte(profile), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"ACCESSION_DATA_DIR=" + dir, "ACCESSION_MINTER_CREDENTIALS=maps:u:s3cret\n# a comment\ns3cret:u:charts", "ACCESSION_CALLBACK_SECRETS=tides: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
+	env := []string{"ACCESSION_DATA_DIR=" + dir, "ACCESSION_MINTER_CREDENTIALS=maps:u:s3cret\n# a comment\ns3cret:u:charts", "ACCESSION_SERVICE_CREDENTIALS=s3cret:u:charts", "ACCESSION_CALLBACK_SECRETS=tides: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
 	for _, format := range []string{"table", "json"} {
 		code, out, errs := call(t, env, "config", "check", "-o", format)
-		for _, want := range []string{"minter_credentials has a line for a profile that there is not, line 3", "callback_secrets has a line for a profile that there is not, line 1"} {
+		for _, want := range []string{"minter_credentials has a line for a profile that there is not, line 3", "service_credentials has a line for a profile that there is not, line 1", "callback_secrets has a line for a profile that there is not, line 1"} {
 			if code != 0 || !strings.Contains(out, want) || strings.Contains(out+errs, "s3cret") {
 				t.Errorf("%s: exit code %d, no %q in\n%s%s", format, code, want, out, errs)
 			}

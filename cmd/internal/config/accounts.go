@@ -17,10 +17,17 @@ func (c Config) AccountsOfMinters() map[string]Account {
 	return all
 }
 
+// AccountsOfServices returns the accounts at services outside that do steps of jobs, by the names
+// of profiles.
+func (c Config) AccountsOfServices() map[string]Account {
+	all, _ := parseAccounts(c.ServiceCredentials) // Load has checked them
+	return all
+}
+
 // Unused returns a sentence for each line of a setting that is for a profile which is not among
 // these: nothing uses it. It shows nothing of the line, which may begin with a password by mistake.
 func (c Config) Unused(profiles []string) (warnings []string) {
-	for _, of := range []struct{ setting, text string }{{"callback_secrets", c.CallbackSecrets}, {"minter_credentials", c.MinterCredentials}} {
+	for _, of := range []struct{ setting, text string }{{"callback_secrets", c.CallbackSecrets}, {"minter_credentials", c.MinterCredentials}, {"service_credentials", c.ServiceCredentials}} {
 		n := 0
 		for line := range strings.Lines(of.text) {
 			n++

@@ -6,12 +6,17 @@ import (
 	"testing"
 )
 
-func TestAccountsOfMinters(t *testing.T) {
+func TestAccounts(t *testing.T) {
 	t.Parallel()
-	got, err := Load(Sources{Flags: map[string]string{"minter_credentials": "# at EZID\nmaps: apitest:with: colon \r\n\n charts :EXAMPLE.REPO: # s\n"}})
+	const lines = "# at EZID\nmaps: apitest:with: colon \r\n\n charts :EXAMPLE.REPO: # s\n"
+	got, err := Load(Sources{Flags: map[string]string{"minter_credentials": lines, "service_credentials": lines + "deeds: a: b\n"}})
 	want := map[string]Account{"maps": {"apitest", "with: colon "}, "charts": {"EXAMPLE.REPO", " # s"}}
 	if err != nil || !maps.Equal(got.AccountsOfMinters(), want) {
 		t.Errorf("%+v, %v", got.AccountsOfMinters(), err)
+	}
+	want["deeds"] = Account{"a", " b"}
+	if !maps.Equal(got.AccountsOfServices(), want) {
+		t.Errorf("%+v", got.AccountsOfServices())
 	}
 }
 

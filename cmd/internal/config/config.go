@@ -163,6 +163,10 @@ type Config struct {
 	// (EZID, DataCite): on each line the name of a profile, a colon, the user name, a colon, the
 	// password. Colons and spaces of a password count.
 	MinterCredentials string `key:"minter_credentials" secret:"true"`
+	// ServiceCredentials are accounts at the services outside that record for profiles: on each
+	// line the name of a profile, a colon, the user name, a colon, the password. Colons and
+	// spaces of a password count. A service may ask for none.
+	ServiceCredentials string `key:"service_credentials" secret:"true"`
 	// S3Endpoint is the URL of the service that has the objects of s3:// URLs; without it AWS
 	// has them. A profile opens their buckets (fetch.allow).
 	S3Endpoint string `key:"s3_endpoint" form:"service"`

@@ -24,7 +24,7 @@ func TestDefaultsAreSound(t *testing.T) {
 		t.Errorf("defaults: %+v", got.Config)
 	}
 	for _, r := range got.Rows() {
-		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "sftp_key", "sftp_known_hosts", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials", "public_url", "openid_issuer", "openid_client", "openid_secret"}, r.Name) {
+		if r.Name == "" || r.Origin != "default" || r.Value == "" && !slices.Contains([]string{"workers", "mail_from", "daily_mail", "queue_allocation", "queue_concurrency", "prohibited_users", "processors", "http_certificate", "http_key", "http_proxies", "server", "forms_profile", "s3_endpoint", "s3_access_key", "s3_secret_key", "sftp_key", "sftp_known_hosts", "smtp_server", "smtp_user", "smtp_password", "smtp_ca", "callback_secrets", "minter_credentials", "service_credentials", "public_url", "openid_issuer", "openid_client", "openid_secret"}, r.Name) {
 			t.Errorf("row %+v", r)
 		}
 	}
@@ -123,6 +123,7 @@ func TestEveryFaultIsNamed(t *testing.T) {
 		"callback_secrets (flag): line 1: there is no secret: write whsec_ and 24 to 64 random bytes in base64; docs/callbacks.md shows the form": flag("callback_secrets=maps: s3cret"),
 		"minter_credentials (flag): line 1: write the name of a profile, a colon, the user name, a colon, and the password; docs/identifiers.md":  flag("minter_credentials=maps: s3cret"),
 		"minter_credentials (flag): line 2: its profile has a line already":                                                                       flag("minter_credentials=maps:a:b\nmaps:a:s3cret"),
+		"service_credentials (flag): line 1: write the name of a profile, a colon, the user name, a colon, and the password; docs/services.md":    flag("service_credentials=maps: s3cret"),
 		"smtp_user and smtp_password belong together; set both or neither":                                                                        flag("smtp_user=accession"),
 		"openid_secret (default): openid_issuer, openid_client, openid_secret and public_url belong together; set all of them":                    flag("openid_issuer=https://login.example.org", "openid_client=accession", "public_url=https://deposit.example.org"),
 		"public_url (default): openid_issuer, openid_client, openid_secret and public_url belong together":                                        flag("openid_issuer=https://login.example.org", "openid_client=accession", "openid_secret=s3cret"),

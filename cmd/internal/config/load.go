@@ -140,6 +140,9 @@ func (r *Resolved) crossCheck() (faults Faults) {
 	if _, err := parseAccounts(r.MinterCredentials); err != nil {
 		faults = append(faults, Fault{"minter_credentials", r.origins["minter_credentials"], strings.ReplaceAll(err.Error(), "\n", "; "), "docs/identifiers.md shows the form"})
 	}
+	if _, err := parseAccounts(r.ServiceCredentials); err != nil {
+		faults = append(faults, Fault{"service_credentials", r.origins["service_credentials"], strings.ReplaceAll(err.Error(), "\n", "; "), "docs/services.md shows the form"})
+	}
 	if (r.S3AccessKey == "") != (r.S3SecretKey == "") {
 		faults = append(faults, Fault{"s3_secret_key", cmp.Or(r.origins["s3_secret_key"], r.origins["s3_access_key"]), "s3_access_key and s3_secret_key belong together", "set both or neither"})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/limits"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/mint/service"
+	"github.com/accession-ingest/accession/cmd/internal/stepservice"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain/webhook"
 	"github.com/accession-ingest/accession/eventstore"
@@ -80,6 +81,8 @@ type Config struct {
 	CallbackSecrets map[string][]webhook.Secret
 	// MinterCredentials are for the services of profiles' identifiers, by the profiles' names.
 	MinterCredentials map[string]service.Credentials
+	// ServiceCredentials are for the services that do steps of jobs, by the profiles' names.
+	ServiceCredentials map[string]stepservice.Credentials
 	// HandOver lets a worker keep a job for its next state, without another claim, if
 	// no job there comes before it and a worker of that state is free.
 	HandOver bool

@@ -58,15 +58,19 @@ func (s *steps) jobNotify(ctx context.Context, t *JobTask) Outcome {
 
 // callbackFailed returns the outcome of a callback that was not made, about an object.
 func (t *JobTask) callbackFailed(failure error, object domain.StoredObject) Outcome {
-	host := fetch.Host(t.Profile.Callback.URL)
-	why := reason.Of(failure, "the callback to "+host+" failed")
-	why.Host = host
+	out := t.theirs(t.Profile.Callback.URL, "the callback to "+fetch.Host(t.Profile.Callback.URL)+" failed", failure)
+	out.object = &object
+	return out
+}
+
+// theirs returns the outcome of a request to a server that the profile names.
+func (t *JobTask) theirs(url, doing string, failure error) Outcome {
+	why := reason.Of(failure, doing)
+	why.Host = fetch.Host(url)
 	if fetch.Ours(failure) {
 		return Outcome{verb: verbTrouble, reason: why, err: failure}
 	}
-	out := retry(why, failure, t.Profile.Fetch.Attempts)
-	out.object = &object
-	return out
+	return retry(why, failure, t.Profile.Fetch.Attempts)
 }
 
 // more reports whether a delivery that failed is tried again.

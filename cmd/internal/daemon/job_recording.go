@@ -2,10 +2,13 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/accession-ingest/accession/cmd/internal/daemon/entrust"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
+	"github.com/accession-ingest/accession/cmd/internal/stepservice"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -14,7 +17,7 @@ import (
 const manifestRow = 1 << 10
 
 // jobRecording writes the stored object into the inventory (J12, J13), from the storage
-// manifest in the store.
+// manifest in the store; before, the service of the profile does so, if it has one.
 func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 	object, err := version.Stored(ctx, s.cfg.Records, t.Job)
 	if err != nil {
@@ -37,9 +40,38 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage,
 			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
 	}
+	if out := s.entrusted(ctx, t, objects, object); out != nil {
+		return *out
+	}
 	entry := version.Entry(t.Profile, t.Job, m, object)
 	if _, err := effect("recording/record", func() (bool, error) { return s.cfg.Records.RecordObject(ctx, entry) }); err != nil {
 		return s.errorOutcome(err, "write the inventory")
 	}
 	return nextJob(domain.RecordJob{})
+}
+
+// entrusted returns the outcome of a job whose version the service of the profile has not
+// recorded, nil = it has, or there is none.
+func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store, o domain.StoredObject) *Outcome {
+	if t.Profile.Recording == "" {
+		return nil
+	}
+	var at entrust.Standing
+	client, err := s.ClientOf(t.Profile)
+	if err == nil {
+		step := entrust.Step{Records: s.cfg.Records, Client: client, Within: t.Profile.ServiceWithin(), Clock: s.cfg.Handler.Clock, Pause: s.cfg.RetryDelay}
+		at, err = step.Record(ctx, t.Profile, s.cfg.ServiceCredentials[t.Profile.Name], t.Job.ID, o, objects)
+	}
+	var out Outcome
+	switch of := (*stepservice.Error)(nil); {
+	case at.Done:
+		return nil
+	case err == nil:
+		out = wait(at.Why, min(at.Delay, s.cfg.RetryMaxDelay))
+	case errors.As(err, &of):
+		out = t.theirs(t.Profile.Recording, "", err)
+	default:
+		out = s.errorOutcome(err, "have it recorded")
+	}
+	return &out
 }

@@ -54,6 +54,10 @@ func (n *notebook) BeginEffect(_ context.Context, key, _ string) (record.Effect,
 	return e, nil
 }
 
+func (n *notebook) AcceptEffect(context.Context, string, any) (record.Effect, error) {
+	return record.Effect{}, nil
+}
+
 func (n *notebook) FinishEffect(_ context.Context, key string, result any) (record.Effect, error) {
 	data, err := json.Marshal(result)
 	n.mu.Lock()

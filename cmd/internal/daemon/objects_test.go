@@ -99,6 +99,10 @@ func (m *remembered) BeginEffect(_ context.Context, key, _ string) (record.Effec
 	return m.effects[key], nil
 }
 
+func (m *remembered) AcceptEffect(context.Context, string, any) (record.Effect, error) {
+	return record.Effect{}, nil
+}
+
 func (m *remembered) FinishEffect(_ context.Context, key string, result any) (record.Effect, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

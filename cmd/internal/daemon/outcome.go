@@ -9,7 +9,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/payload"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
-	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 )
@@ -94,12 +93,12 @@ func (s *steps) errorOutcome(err error, doing string) Outcome {
 	switch {
 	case isAway(err), isRefused(err), errors.Is(err, payload.ErrBusy), errors.Is(err, eventstore.ErrConflict), errors.Is(err, eventstore.ErrUnknown):
 		return release(wrapped)
-	case known && temporary && r.Class == domain.ClassSystem, storageIll(err):
+	case known && temporary && r.Class == domain.ClassSystem, reason.StorageIll(err):
 		_, after := fetch.MayRetry(err)
 		return Outcome{verb: verbTrouble, reason: r, err: wrapped, delay: after}
 	case errors.As(err, &p), known:
 		return fail(r)
-	case ofTheObject(err):
+	case reason.OfTheObject(err):
 		return Outcome{verb: verbRetry, reason: r, err: wrapped, most: maxTries, ours: true}
 	default:
 		r.Class = domain.ClassSystem
@@ -111,27 +110,6 @@ func (s *steps) errorOutcome(err error, doing string) Outcome {
 func isAway(err error) bool {
 	var away *logError
 	return errors.As(err, &away)
-}
-
-// storageIll reports whether an object store or a working directory is full or does not
-// work.
-func storageIll(err error) bool {
-	var at *store.Error
-	return errors.As(err, &at) && (at.Code == store.CodeDiskFull || at.Code == store.CodeBroken || at.Code == store.CodeCancelled)
-}
-
-// ofTheObject reports whether an object store works, and cannot keep what it is given: it
-// has other bytes, or takes no such name.
-func ofTheObject(err error) bool {
-	var at *store.Error
-	if !errors.As(err, &at) {
-		return false
-	}
-	switch at.Code {
-	case store.CodeConflict, store.CodeMismatch, store.CodeBadKey, store.CodeBadName:
-		return true
-	}
-	return false
 }
 
 // isRefused reports whether the rules refused a command.

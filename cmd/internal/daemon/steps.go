@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/delivery"
+	"github.com/accession-ingest/accession/cmd/internal/daemon/entrust"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/history"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/naming"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/order"
@@ -66,8 +67,7 @@ type Identities interface {
 // Inventory has the intents and results of storing, the stored objects, and the results of
 // own steps.
 type Inventory interface {
-	BeginEffect(ctx context.Context, key, kind string) (record.Effect, error)
-	FinishEffect(ctx context.Context, key string, result any) (record.Effect, error)
+	entrust.Records
 	RecordObject(ctx context.Context, o record.Object) (recorded bool, err error)
 	RecordedObject(ctx context.Context, job domain.JobID) (o domain.StoredObject, found bool, err error)
 	CurrentVersion(ctx context.Context, primary string, below int) (int, error)

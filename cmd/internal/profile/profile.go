@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,13 @@ type Profile struct {
 	// Replicas are the URLs of other buckets, up to 4, that get a copy of each version after
 	// it is stored, without user name and password. Default none.
 	Replicas []string `yaml:"replicas,omitempty" json:"replicas,omitempty"`
+
+	// Recording is the URL of a service outside that records each stored version, before the
+	// inventory of Accession does: https, without user name, password and query. "" = none.
+	Recording string `yaml:"recording,omitempty" json:"recording,omitempty"`
+	// ServiceTimeout is how long a service outside may have what it has taken, 1s to 168h; then
+	// the job fails. Default 24h.
+	ServiceTimeout Duration `yaml:"service_timeout,omitempty" json:"service_timeout,omitempty"`
 
 	Priority Priority `yaml:"priority" json:"priority"`
 	Callback Callback `yaml:"callback" json:"callback"`
@@ -220,6 +228,14 @@ type Outside struct {
 	// Priority and Timeout are as those of a step.
 	Priority int      `yaml:"priority,omitempty" json:"priority,omitempty"`
 	Timeout  Duration `yaml:"timeout,omitempty" json:"timeout,omitempty"`
+}
+
+// defaultServiceTimeout is how long a service outside may have what it has taken.
+const defaultServiceTimeout = 24 * time.Hour
+
+// ServiceWithin returns how long a service outside may have what it has taken.
+func (p Profile) ServiceWithin() time.Duration {
+	return cmp.Or(time.Duration(p.ServiceTimeout), defaultServiceTimeout)
 }
 
 // LeavesOut returns how the work of a state is left to workers outside, if it is.

@@ -156,6 +156,9 @@ func TestFaults(t *testing.T) {
 		{"replicas: [file:///a, file:///b, file:///c, file:///d, file:///e]", 5, "replicas"}, {"replicas: [default]", 5, "replicas[0]"},
 		{"replicas: [file:///a, file:///a]", 5, "replicas[1]"}, {"replicas: [s3://user@maps]", 5, "replicas[0]"},
 		{"storage: ''", 5, "storage"},
+		{"recording: http://records.example.org/in", 5, "recording"}, {"recording: 'https://a:b@records.example.org/in'", 5, "recording"},
+		{"recording: 'https://records.example.org/in?key=s'", 5, "recording"}, {"service_timeout: 1h", 5, "service_timeout"},
+		{"service_timeout: 10ms\nrecording: https://records.example.org/in", 5, "service_timeout"},
 		{"storage: s3://key:secret@maps", 5, "storage"},
 		{"storage: file:///srv/../etc", 5, "storage"},
 		{"storage: file://host/srv", 5, "storage"},
@@ -257,7 +260,7 @@ func edit(text string) string {
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "replicas: [file:///srv/copy, s3://copies]", "digest_algorithm: SHA-256",
+		"recording: https://records.example.org/in", "recording: http://127.0.0.1:8080\nservice_timeout: 168h", "storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "replicas: [file:///srv/copy, s3://copies]", "digest_algorithm: SHA-256",
 		"fetch: {allow: ['10.0.0.0/8', '[::1]:8080', 'files.example.org:443', '::1/128']}", "fetch:", "limits: {max_files: 1}",
 		"callback: {url: 'https://example.org/hook?collection=maps'}", "priority: {large_batch: {jobs: 0, priority: 0}}",
 	} {

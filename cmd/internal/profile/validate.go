@@ -73,7 +73,7 @@ func (d *document) validate(p *Profile) {
 		{len(p.Notify.On) == 0 || p.Notify.From != "", "notify.from", "it is missing", "say from which address the mails come"},
 		{p.Notify.From == "" || Address(p.Notify.From), "notify.from", quote(p.Notify.From) + " is not an address", "write user@host without a name"},
 	}
-	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks(), p.outsideChecks(), p.replicaChecks())
+	checks = slices.Concat(checks, p.identifierChecks(), p.priorityChecks(), p.boundChecks(), p.listChecks(), p.metadataChecks(), p.stepChecks(), p.outsideChecks(), p.replicaChecks(), p.serviceChecks())
 	for _, c := range checks {
 		if !c.ok {
 			d.fault(d.line(c.field), c.field, c.problem, c.remedy)
@@ -140,6 +140,16 @@ func serviceURL(s string) bool {
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && ip.IsLoopback())
+}
+
+// serviceChecks check the services that do steps of jobs.
+func (p *Profile) serviceChecks() []check {
+	return []check{
+		{p.Recording == "" || serviceURL(p.Recording), "recording", quote(p.Recording) + " is not the URL of a service to which a password can be sent",
+			"write https, a host and a path, without user name, password and query; http is for this machine's own addresses"},
+		{p.Recording != "" || p.ServiceTimeout == 0, "service_timeout", "there is no service", "name one with recording, or leave it out"},
+		timeoutCheck("service_", time.Duration(p.ServiceTimeout)),
+	}
 }
 
 // priorityChecks bound the priorities. Those that are not used may be anything.

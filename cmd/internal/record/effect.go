@@ -18,8 +18,11 @@ func EffectKey(job domain.JobID, version int64, step string) string {
 	return fmt.Sprintf("%s/%d/%s", job, version, step)
 }
 
-// EffectStore is the kind of the effect that stores an object.
-const EffectStore = "store"
+// The kinds of effects.
+const (
+	EffectStore  = "store"  // an object is stored
+	EffectRecord = "record" // a service outside records a stored object
+)
 
 // StoreKey returns the key of the storing of a version by a job. It has the version of
 // the object, not that of the job, and stays the same when the job is requeued.
@@ -34,6 +37,8 @@ type Effect struct {
 	Begun int  // how often it was begun before it was done, this time included; above 1 it may have happened
 	// Result is what FinishEffect was given first, nil while not done.
 	Result json.RawMessage
+	// Accepted is what AcceptEffect was given last, nil = nothing.
+	Accepted json.RawMessage
 }
 
 // BeginEffect keeps the intent of an effect before it is made. If the answer is Done,
@@ -63,6 +68,27 @@ func (r *Records) FinishEffect(ctx context.Context, key string, result any) (Eff
 	return effectOf(row), wrap(err, op, key)
 }
 
+// AcceptEffect keeps what a service outside says that will make the effect later; accepted is
+// anything that JSON can hold, nil = it will not. An effect that is done stays as it is.
+// CodeNotFound: it was never begun.
+func (r *Records) AcceptEffect(ctx context.Context, key string, accepted any) (Effect, error) {
+	const op = "accept effect"
+	var data json.RawMessage
+	if accepted != nil {
+		var err error
+		if data, err = json.Marshal(accepted); err != nil {
+			return Effect{}, wrap(err, op, key)
+		}
+	}
+	row, err := change("effect/accept", func() (pgdb.RecordEffect, error) {
+		return r.q.AcceptEffect(ctx, pgdb.AcceptEffectParams{Key: key, Accepted: data})
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = refuse(CodeNotFound, op, key, "it was never begun")
+	}
+	return effectOf(row), wrap(err, op, key)
+}
+
 func effectOf(row pgdb.RecordEffect) Effect {
-	return Effect{Key: row.Key, Done: row.State == stateDone, Begun: int(row.Begun), Result: row.Result}
+	return Effect{Key: row.Key, Done: row.State == stateDone, Begun: int(row.Begun), Result: row.Result, Accepted: row.Accepted}
 }

@@ -50,6 +50,45 @@ func TestEffect(t *testing.T) {
 	}
 }
 
+// TestAcceptedEffect: what a service has promised is kept until it is taken back, or done.
+func TestAcceptedEffect(t *testing.T) {
+	t.Parallel()
+	r, ctx := open(t), context.Background()
+	key := record.EffectKey(domain.NewJobID(7), 3, "recording")
+	if _, err := r.AcceptEffect(ctx, key, 1); code(err) != record.CodeNotFound {
+		t.Errorf("accepted before it began: %v", err)
+	}
+	begin := func() record.Effect {
+		t.Helper()
+		e, err := r.BeginEffect(ctx, key, record.EffectRecord)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	begin()
+	for _, c := range []struct {
+		accepted any
+		want     string
+	}{{1, "1"}, {"x", `"x"`}, {nil, ""}, {2, "2"}} {
+		if _, err := r.AcceptEffect(ctx, key, c.accepted); err != nil {
+			t.Fatal(err)
+		}
+		if e := begin(); string(e.Accepted) != c.want || e.Done {
+			t.Errorf("%v: %+v", c.accepted, e)
+		}
+	}
+	if _, err := r.FinishEffect(ctx, key, 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.AcceptEffect(ctx, key, 4); err != nil {
+		t.Fatal(err)
+	}
+	if e := begin(); !e.Done || string(e.Accepted) != "2" || string(e.Result) != "3" {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestDelivery: what has arrived stays delivered; what has not can be tried again.
 // Shows: P6
 func TestDelivery(t *testing.T) {

@@ -89,14 +89,9 @@ func (m StorageManifest) Encode() (data []byte, sha string, err error) {
 // ReadManifest returns a storage manifest and its SHA-256. CodeNotFound: the version
 // does not exist.
 func (s *Store) ReadManifest(ctx context.Context, key string) (StorageManifest, string, error) {
-	r, err := s.Get(ctx, key)
+	data, err := s.manifest(ctx, key)
 	if err != nil {
 		return StorageManifest{}, "", err
-	}
-	defer func() { _ = r.Close() }()
-	data, err := io.ReadAll(io.LimitReader(r, maxManifest))
-	if err != nil {
-		return StorageManifest{}, "", wrap("read manifest", key, err)
 	}
 	var m StorageManifest
 	if err := json.Unmarshal(data, &m); err != nil { // also one that was cut
@@ -104,6 +99,26 @@ func (s *Store) ReadManifest(ctx context.Context, key string) (StorageManifest, 
 			Hint: "it is not a storage manifest: restore it from a copy of the store", Err: err}
 	}
 	return m, hexSum(data), nil
+}
+
+// ManifestBytes returns the bytes of a storage manifest whose SHA-256 is known. CodeMismatch: it
+// has another one.
+func (s *Store) ManifestBytes(ctx context.Context, key, sha string) ([]byte, error) {
+	data, err := s.manifest(ctx, key)
+	if err == nil && hexSum(data) != sha {
+		err = &Error{Code: CodeMismatch, Op: "read manifest", Key: key, Hint: "its SHA-256 is " + hexSum(data) + " and was " + sha + ": restore it from a copy of the store"}
+	}
+	return data, err
+}
+
+func (s *Store) manifest(ctx context.Context, key string) ([]byte, error) {
+	r, err := s.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	data, err := io.ReadAll(io.LimitReader(r, maxManifest))
+	return data, wrap("read manifest", key, err)
 }
 
 // same reports whether two manifests describe the same content of the same job; keys and

@@ -51,6 +51,11 @@ func TestWriteVersion(t *testing.T) {
 		if got.ManifestSHA256 != hexSum(text) || got.Files != 3 || got.Bytes != int64(4+1+len(ERC{Who: "w"}.Encode())) {
 			t.Fatalf("got %+v", got)
 		}
+		if data, err := s.ManifestBytes(t.Context(), got.ManifestKey, got.ManifestSHA256); err != nil || string(data) != text {
+			t.Fatalf("%q, %v", data, err)
+		}
+		_, err := s.ManifestBytes(t.Context(), got.ManifestKey, hexSum("another"))
+		mustCode(t, err, CodeMismatch)
 		if again := write(t, s, sample()); again != got {
 			t.Fatalf("the second time %+v, the first %+v", again, got)
 		}

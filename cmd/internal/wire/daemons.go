@@ -19,6 +19,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/ops"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/stepservice"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/cmd/internal/sweep"
 	"github.com/accession-ingest/accession/domain"
@@ -37,10 +38,13 @@ func (in *Installation) Daemons(ctx context.Context) (*daemon.Runner, error) {
 		ManifestTimeout: in.cfg.FetchManifestTimeout, StepTimeout: in.cfg.StepTimeout, SpaceReserve: int64(in.cfg.SpaceReserve),
 		SpaceCycle: in.cfg.SpaceCycle, JanitorInterval: in.cfg.JanitorInterval, Retention: in.cfg.Retention, FailedRetention: in.cfg.FailedRetention, FilesRetention: in.cfg.FilesRetention,
 		ProcessingAttempts: in.cfg.MaxProcessingAttempts, HandOver: in.cfg.HandOver, HostPermits: in.cfg.HostPermits, SubmitterPermits: in.cfg.SubmitterPermits,
-		CallbackSecrets: in.cfg.SecretsOfCallbacks(), MinterCredentials: map[string]service.Credentials{},
+		CallbackSecrets: in.cfg.SecretsOfCallbacks(), MinterCredentials: map[string]service.Credentials{}, ServiceCredentials: map[string]stepservice.Credentials{},
 	}
 	for name, account := range in.cfg.AccountsOfMinters() {
 		c.MinterCredentials[name] = service.Credentials(account)
+	}
+	for name, account := range in.cfg.AccountsOfServices() {
+		c.ServiceCredentials[name] = stepservice.Credentials(account)
 	}
 	var live *LiveState
 	var profiles *profile.Set

@@ -44,7 +44,7 @@ var seen = []Mutant{{
 	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
 }, {
 	Name: "callbacks that this machine could not make", Why: "a lack of our own fails a job in notify", Was: true,
-	At: "cmd/internal/daemon (*JobTask).callbackFailed", Do: []Op{Never("Ours")},
+	At: "cmd/internal/daemon (*JobTask).theirs", Do: []Op{Never("Ours")},
 	Package: daemon, Test: "TestOurNetworkUsesNothingUp",
 }, {
 	Name: "the answers of a host's name service", Why: "what another's name service answers is taken for our own trouble, which waits without limit",

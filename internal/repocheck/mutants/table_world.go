@@ -39,11 +39,11 @@ var world = []Mutant{{
 	Package: daemon, Test: "TestWaitingJobLooksAgain",
 }, {
 	Name: "the full disk that jobs wait for", Why: "jobs fail while the object store is full",
-	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Never("storageIll"), Always("ofTheObject")},
+	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Never("StorageIll"), Always("OfTheObject")},
 	Package: "cmd/accession/e2e", Test: "TestScenarioStoreFull",
 }, {
 	Name: "the wait after an error of unknown kind", Why: "a fault of our own that the program does not know fails a job after half a minute", Was: true,
-	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Always("ofTheObject")},
+	At: "cmd/internal/daemon (*steps).errorOutcome", Do: []Op{Always("OfTheObject")},
 	Package: daemon, Test: "TestUnknownErrorUsesNothingUp",
 }, {
 	Name: "the statement that PostgreSQL refuses for what it lacks", Why: "jobs fail at once while a table or a right is missing", Was: true,

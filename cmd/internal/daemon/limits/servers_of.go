@@ -8,7 +8,7 @@ import (
 
 // ServersOf names what a daemon waits for while it works on a job in its state, as far as that
 // is known without reading the job's manifest. An object store of a profile's own may hang
-// like a depositor's server, and so may a service that makes identifiers known; the
+// like a depositor's server, and so may a service that makes identifiers known or records; the
 // installation's store is everybody's. found says that the job has a
 // profile, and own that this has an object store of its own.
 func ServersOf(state domain.JobState, j domain.Job, p profile.Profile, found, own bool) []string {
@@ -17,6 +17,12 @@ func ServersOf(state domain.JobState, j domain.Job, p profile.Profile, found, ow
 		return Known(fetch.Host(p.Callback.URL))
 	case state == domain.JobProcessing && found && p.Identifier.URL != "":
 		servers := Known(fetch.Host(p.Identifier.URL))
+		if own {
+			servers = append(servers, storeOf(p))
+		}
+		return servers
+	case state == domain.JobRecording && found && p.Recording != "":
+		servers := Known(fetch.Host(p.Recording))
 		if own {
 			servers = append(servers, storeOf(p))
 		}

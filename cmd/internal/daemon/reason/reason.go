@@ -108,6 +108,27 @@ func Of(err error, doing string) domain.Reason {
 	return r
 }
 
+// StorageIll reports whether an object store or a working directory is full or does not
+// work.
+func StorageIll(err error) bool {
+	var at *store.Error
+	return errors.As(err, &at) && (at.Code == store.CodeDiskFull || at.Code == store.CodeBroken || at.Code == store.CodeCancelled)
+}
+
+// OfTheObject reports whether an object store works, and cannot keep what it is given: it
+// has other bytes, or takes no such name.
+func OfTheObject(err error) bool {
+	var at *store.Error
+	if !errors.As(err, &at) {
+		return false
+	}
+	switch at.Code {
+	case store.CodeConflict, store.CodeMismatch, store.CodeBadKey, store.CodeBadName:
+		return true
+	}
+	return false
+}
+
 // public returns the text of an error without the paths and addresses of this installation:
 // depositors read it, and the log has it.
 func public(s string, err error) string {

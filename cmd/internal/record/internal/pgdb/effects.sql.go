@@ -10,10 +10,38 @@ import (
 	"encoding/json"
 )
 
+const acceptEffect = `-- name: AcceptEffect :one
+update record.effect set accepted = case when state = 'done' then accepted else $1::jsonb end
+where key = $2
+returning key, kind, state, result, begun_at, begun, finished_at, accepted
+`
+
+type AcceptEffectParams struct {
+	Accepted json.RawMessage `json:"accepted"`
+	Key      string          `json:"key"`
+}
+
+// What is done stays as it is.
+func (q *Queries) AcceptEffect(ctx context.Context, arg AcceptEffectParams) (RecordEffect, error) {
+	row := q.db.QueryRow(ctx, acceptEffect, arg.Accepted, arg.Key)
+	var i RecordEffect
+	err := row.Scan(
+		&i.Key,
+		&i.Kind,
+		&i.State,
+		&i.Result,
+		&i.BegunAt,
+		&i.Begun,
+		&i.FinishedAt,
+		&i.Accepted,
+	)
+	return i, err
+}
+
 const beginEffect = `-- name: BeginEffect :one
 insert into record.effect (key, kind, state) values ($1, $2, 'intent')
 on conflict (key) do update set begun = effect.begun + case when effect.state = 'done' then 0 else 1 end
-returning key, kind, state, result, begun_at, begun, finished_at
+returning key, kind, state, result, begun_at, begun, finished_at, accepted
 `
 
 type BeginEffectParams struct {
@@ -32,6 +60,7 @@ func (q *Queries) BeginEffect(ctx context.Context, arg BeginEffectParams) (Recor
 		&i.BegunAt,
 		&i.Begun,
 		&i.FinishedAt,
+		&i.Accepted,
 	)
 	return i, err
 }
@@ -40,7 +69,7 @@ const finishEffect = `-- name: FinishEffect :one
 update record.effect set
     state = 'done', result = coalesce(result, $1::jsonb), finished_at = coalesce(finished_at, clock_timestamp())
 where key = $2
-returning key, kind, state, result, begun_at, begun, finished_at
+returning key, kind, state, result, begun_at, begun, finished_at, accepted
 `
 
 type FinishEffectParams struct {
@@ -60,6 +89,7 @@ func (q *Queries) FinishEffect(ctx context.Context, arg FinishEffectParams) (Rec
 		&i.BegunAt,
 		&i.Begun,
 		&i.FinishedAt,
+		&i.Accepted,
 	)
 	return i, err
 }

@@ -375,6 +375,8 @@ type RecordEffect struct {
 	Begun int64 `json:"begun"`
 	// When it was known to be done.
 	FinishedAt *time.Time `json:"finished_at"`
+	// Where the service that has taken it says how far it is, and since when it has it; null where there is no such service, or nothing is known of it.
+	Accepted json.RawMessage `json:"accepted"`
 }
 
 // One row per name of a deposit or query that came by a form, kept before it is accepted. Whether it was, the drop folder, its batch or its query says.

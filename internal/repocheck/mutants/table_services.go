@@ -1,0 +1,33 @@
+package main
+
+// services: steps of jobs that services outside do, each once.
+var services = []Mutant{{
+	Name: "a step that its service has done", Why: "the service is asked again for each step that starts over",
+	At: entrust + " (Step).Make", Do: []Op{Call("BeginEffect", "func() (record.Effect, error) { e, err := $0; e.Done = false; return e, err }()")}, Package: entrust, Test: "TestRecordedOnce",
+}, {
+	Name: "a step that its service has taken", Why: "the service is asked to do it again instead of how far it is",
+	At: entrust + " (Step).Make", Do: []Op{Value("looks", "false")}, Package: entrust, Test: "TestLookedAt",
+}, {
+	Name: "the time in which a service must do what it has taken", Why: "a job waits for ever for a service that has lost its work",
+	At: entrust + " (Step).Make", Do: []Op{Never("left", "Within")}, Package: entrust, Test: "TestFailedStepIsAskedForAnew",
+}, {
+	Name: "what is forgotten of a step that its service failed", Why: "a requeue finds the old failure again, and never asks anew",
+	At: entrust + " (Step).forget", Do: []Op{Call("AcceptEffect", "func() (record.Effect, error) { return record.Effect{}, nil }()")}, Package: entrust, Test: "TestFailedStepIsAskedForAnew",
+}, {
+	Name: "of which manifest a service speaks", Why: "a service that recorded something else counts as done",
+	At: stepservice + " (Service).done", Do: []Op{Never("EqualFold")}, Package: stepservice, Test: "TestLies",
+}, {
+	Name: "the server to which a service refers", Why: "the account at the service is sent to another server",
+	At: stepservice + " (Service).location", Do: []Op{DropCase("Has")}, Package: stepservice, Test: "TestLies",
+}, {
+	Name: "the password in the words of a service", Why: "a service that repeats it shows it to depositors",
+	At: stepservice + " (Service).words", Do: []Op{Never("p")}, Package: stepservice, Test: "TestRefusals",
+}, {
+	Name: "the service before the inventory", Why: "a version that the service refuses is in the inventory",
+	At: daemon + " (*steps).jobRecording", Do: []Op{Never("entrusted")}, Package: e2e, Test: "TestServiceThatDoesNotRecord",
+}}
+
+const (
+	entrust     = "cmd/internal/daemon/entrust"
+	stepservice = "cmd/internal/stepservice"
+)
