@@ -34,6 +34,16 @@ from record.delivery d where d.key = @key;
 select sqlc.embed(d), exists (select from record.outgoing_mail m where m.key = d.key and m.settled_at is null) as waiting
 from record.delivery d where d.batch_id = @batch_id and d.job_id = '' order by d.created_at, d.key;
 
+-- name: OpenCallbacks :many
+-- About the jobs of a batch, that have not arrived, newest first.
+select * from record.delivery
+where batch_id = @batch_id and channel = 'callback' and state <> 'delivered' order by created_at desc, key limit @most;
+
+-- name: MadeCallbacks :many
+-- About the jobs of a batch, that have arrived, newest first.
+select * from record.delivery
+where batch_id = @batch_id and channel = 'callback' and state = 'delivered' order by created_at desc, key limit @most;
+
 -- name: ExpectDelivery :exec
 -- Its recipients, before its first attempt.
 insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)

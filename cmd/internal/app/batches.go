@@ -56,6 +56,9 @@ type BatchView struct {
 	// Messages are the mails about the batch, oldest first; nil when it is shown as
 	// of the past.
 	Messages []Message `json:"messages,omitempty"`
+	// Callbacks are those about its jobs, at most as many as jobs are shown: first what has
+	// not arrived, then the newest. nil when it is shown as of the past.
+	Callbacks []Callback `json:"callbacks,omitempty"`
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.
 	Projected bool `json:"projected"`
@@ -82,7 +85,9 @@ func (a *App) Batch(ctx context.Context, id domain.BatchID, limit int) (v BatchV
 	v.MetadataRecords = ask(ctx, t, query.MetadataRecords, id)
 	v.Truncated = v.JobsTotal > int64(len(v.Jobs))
 	v.Next = hint.Batch(string(id), v.Status, v.JobsInProgress+v.JobsHeld, v.JobsFailed, v.JobsCompleted)
-	v.Messages, err = a.messages(ctx, t, id)
+	if v.Messages, err = a.messages(ctx, t, id); err == nil {
+		v.Callbacks, err = a.callbacks(ctx, id, limit)
+	}
 	return v, err
 }
 

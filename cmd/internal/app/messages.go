@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"time"
 
@@ -114,6 +115,43 @@ func (a *App) messages(ctx context.Context, t *reading, id domain.BatchID) ([]Me
 			if e.Delivery == d.Key {
 				all[i].By, all[i].Reason, all[i].Trace = e.Actor, e.Reason, e.TraceParent
 			}
+		}
+	}
+	return all, err
+}
+
+// Callback is a callback about a job of a batch.
+type Callback struct {
+	Delivery string `json:"delivery"` // its key, which the receiver sees
+	Job      string `json:"job_id"`
+	Host     string `json:"host"` // of the receiver; the rest of its URL is not shown
+	record.Standing
+	Attempts      int         `json:"attempts"`
+	Error         string      `json:"error,omitempty"`
+	CreatedAt     domain.Time `json:"created_at"`
+	LastAttemptAt domain.Time `json:"last_attempt_at,omitzero"`
+	DeliveredAt   domain.Time `json:"delivered_at,omitzero"` // left out until it is
+}
+
+// mostCallbacks bounds how many callbacks are shown with a batch.
+const mostCallbacks = 1000
+
+// callbacks lists up to limit callbacks about the jobs of a batch.
+func (a *App) callbacks(ctx context.Context, id domain.BatchID, limit int) ([]Callback, error) {
+	records, err := a.Open.Records(ctx)
+	if err != nil {
+		return nil, err
+	}
+	made, err := records.BatchCallbacks(ctx, id, int32(min(limit, mostCallbacks)))
+	all := make([]Callback, len(made))
+	for i, d := range made {
+		all[i] = Callback{Delivery: d.Key, Job: string(d.Job), Standing: d.Standing(), Attempts: d.Attempts, Error: d.LastError,
+			CreatedAt: d.CreatedAt, LastAttemptAt: d.LastAttemptAt, DeliveredAt: d.DeliveredAt}
+		for _, to := range d.Recipients {
+			if u, err := url.Parse(to); err == nil {
+				all[i].Host = u.Host
+			}
+			all[i].Error = strings.ReplaceAll(all[i].Error, to, all[i].Host)
 		}
 	}
 	return all, err

@@ -70,6 +70,7 @@ type batchPage struct {
 	Failures    table // failed attempts, newest first
 	Life        table
 	Mails       table
+	Callbacks   table
 	ReportsMade table
 	Facts       []fact
 	Why         cell
@@ -117,7 +118,8 @@ func (*Console) batch(v *visit) (page, error) {
 	if err != nil && !errors.Is(err, errCutOff) {
 		return page{}, err
 	}
-	if d.Life, d.Mails = lifeColumns.table(life), mailColumns.table(b.Messages); err != nil {
+	d.Mails, d.Callbacks = mailColumns.table(b.Messages), callbackColumns.table(b.Callbacks)
+	if d.Life = lifeColumns.table(life); err != nil {
 		d.Life.Title, d.Life.None = "Life, as far as the log could be read", "The log could not be read."
 	}
 	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", size(b.BytesListed),
@@ -166,6 +168,16 @@ var mailColumns = columns[app.Message]{title: "Mails", none: "No mail about it w
 	{"last_attempt_at", "Last attempt", func(m app.Message) any { return m.LastAttemptAt }},
 	{"delivered_at", "Delivered", func(m app.Message) any { return m.DeliveredAt }},
 	{"error", "Error", func(m app.Message) any { return m.Error }},
+}}
+
+var callbackColumns = columns[app.Callback]{title: "Callbacks", none: "No callback about its jobs was made.", list: []column[app.Callback]{
+	{"job_id", "Job", func(c app.Callback) any { return link{c.Job, toJob(c.Job)} }},
+	{"host", "To", func(c app.Callback) any { return c.Host }},
+	{"state", "State", func(c app.Callback) any { return state(c.State) }},
+	{"attempts", "Attempts", func(c app.Callback) any { return c.Attempts }},
+	{"last_attempt_at", "Last attempt", func(c app.Callback) any { return c.LastAttemptAt }},
+	{"delivered_at", "Delivered", func(c app.Callback) any { return c.DeliveredAt }},
+	{"error", "Error", func(c app.Callback) any { return c.Error }},
 }}
 
 var failureColumns = columns[app.Retry]{title: "Failed attempts", none: "No attempt has failed.", list: []column[app.Retry]{

@@ -109,7 +109,8 @@ func some(name string) map[string]any {
 	return map[string]any{
 		"/v1/failures": map[string]any{"items": []any{failure, with(failure, map[string]any{"jobs": 3, "host": "", "chosen": 23})}, "total": 7},
 		"/v1/batches":  list(batch), "/v1/jobs": list(job), "/v1/files": list(file),
-		"/v1/batches/bid0000000001":        with(batch, map[string]any{"jobs": []any{job}, "jobs_total": 1234, "truncated": true, "next_step": "requeue them", "messages": []any{map[string]any{"about": "report", "channel": "mail", "state": "failed", "error": name}}}),
+		"/v1/batches/bid0000000001": with(batch, map[string]any{"jobs": []any{job}, "jobs_total": 1234, "truncated": true, "next_step": "requeue them", "messages": []any{map[string]any{"about": "report", "channel": "mail", "state": "failed", "error": name}},
+			"callbacks": []any{map[string]any{"job_id": "jid0000000001", "host": name, "state": "failed", "attempts": 3, "error": name, "last_attempt_at": at}}}),
 		"/v1/batches/bid0000000001/report": with(batch, map[string]any{"retries": []any{retry}, "retries_total": 1, "reports_made": []any{map[string]any{"report": 1, "kind": "first", "status": "failed", "reported_at": at}}}),
 		"/v1/events":                       "retry: 2000\n: here\nid: 0\n\n: end\n\n",
 		"/v1/jobs/jid0000000001": with(job, map[string]any{"file_counts": map[string]any{"files_listed": 30, "files_processed": 30}, "first_files": []any{file}, "retries": []any{retry}, "transitions": []any{

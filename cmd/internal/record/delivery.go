@@ -169,6 +169,22 @@ func (r *Records) BatchDeliveries(ctx context.Context, batch domain.BatchID) ([]
 	return list, wrap(err, "read the deliveries of", string(batch))
 }
 
+// BatchCallbacks returns up to most callbacks about the jobs of a batch: first those that have not
+// arrived, then those that have, newest first.
+func (r *Records) BatchCallbacks(ctx context.Context, batch domain.BatchID, most int32) ([]Delivery, error) {
+	rows, err := r.q.OpenCallbacks(ctx, pgdb.OpenCallbacksParams{BatchID: string(batch), Most: most})
+	if left := most - int32(len(rows)); err == nil && left > 0 {
+		var made []pgdb.RecordDelivery
+		made, err = r.q.MadeCallbacks(ctx, pgdb.MadeCallbacksParams{BatchID: string(batch), Most: left})
+		rows = append(rows, made...)
+	}
+	list := make([]Delivery, len(rows))
+	for i, row := range rows {
+		list[i] = deliveryOf(row)
+	}
+	return list, wrap(err, "read the callbacks about", string(batch))
+}
+
 func deliveryOf(row pgdb.RecordDelivery) Delivery {
 	d := Delivery{
 		Message: Message{Key: row.Key, Channel: Channel(row.Channel), About: row.About,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -129,6 +130,39 @@ func TestDelivery(t *testing.T) {
 	all, err := r.BatchDeliveries(ctx, domain.NewBatchID(1))
 	if err != nil || len(all) != 1 || fmt.Sprint(all[0].Message) != fmt.Sprint(m) {
 		t.Errorf("of the batch: %v %v", all, err)
+	}
+}
+
+// TestCallbacksOfABatch: first what has not arrived, then what has, newest first, and no mail and
+// nothing of another batch.
+func TestCallbacksOfABatch(t *testing.T) {
+	t.Parallel()
+	r, ctx := open(t), t.Context()
+	for _, m := range []struct {
+		key     string
+		channel record.Channel
+		batch   int64
+		failure error
+	}{
+		{"first", record.ChannelCallback, 1, nil}, {"failed", record.ChannelCallback, 1, errors.New("the receiver answered 500")}, {"second", record.ChannelCallback, 1, nil},
+		{"mail", record.ChannelMail, 1, nil}, {"other", record.ChannelCallback, 2, nil},
+	} {
+		if _, err := r.BeginDelivery(ctx, record.Message{Key: m.key, Channel: m.channel, About: "job", Batch: domain.NewBatchID(m.batch), Job: "jid0000000001", Recipients: []string{"https://example.org/done"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.EndDelivery(ctx, m.key, m.failure, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for most, want := range map[int32][]string{9: {"failed", "second", "first"}, 2: {"failed", "second"}, 1: {"failed"}} {
+		all, err := r.BatchCallbacks(ctx, domain.NewBatchID(1), most)
+		var got []string
+		for _, d := range all {
+			got = append(got, d.Key)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("the first %d: %v %v, want %v", most, got, err, want)
+		}
 	}
 }
 

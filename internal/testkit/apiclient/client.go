@@ -259,6 +259,7 @@ type BatchView struct {
 	BatchId         string                 `json:"batch_id"`
 	BytesDownloaded int64                  `json:"bytes_downloaded"`
 	BytesListed     int64                  `json:"bytes_listed"`
+	Callbacks       *[]Callback            `json:"callbacks,omitempty"`
 	ErcWhat         string                 `json:"erc_what"`
 	FileCounts      AccessionFileCount     `json:"file_counts"`
 	FileName        string                 `json:"file_name"`
@@ -294,6 +295,23 @@ type BatchView struct {
 	Submitter       string                 `json:"submitter"`
 	Truncated       bool                   `json:"truncated"`
 	Type            string                 `json:"type"`
+}
+
+// Callback defines model for Callback.
+type Callback struct {
+	Attempts      int64      `json:"attempts"`
+	CreatedAt     time.Time  `json:"created_at"`
+	DeliveredAt   *time.Time `json:"delivered_at,omitempty"`
+	Delivery      string     `json:"delivery"`
+	Error         *string    `json:"error,omitempty"`
+	Host          string     `json:"host"`
+	JobId         string     `json:"job_id"`
+	LastAttemptAt *time.Time `json:"last_attempt_at,omitempty"`
+
+	// State The same as status
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	State  string `json:"state"`
+	Status string `json:"status"`
 }
 
 // Changed defines model for Changed.

@@ -74,6 +74,11 @@ func mailLines(v app.BatchView) (lines [][2]any) {
 		}
 		lines = append(lines, [2]any{what + " " + string(m.Channel), how})
 	}
+	for _, c := range v.Callbacks {
+		if c.DeliveredAt.IsZero() {
+			lines = append(lines, [2]any{"callback of " + c.Job, fmt.Sprintf("%s %s, to %s, attempts: %d: %s", c.State, render.Time(c.LastAttemptAt.Time), export.Line(c.Host), c.Attempts, export.Line(c.Error))})
+		}
+	}
 	return lines
 }
 

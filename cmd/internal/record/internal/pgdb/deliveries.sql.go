@@ -192,3 +192,93 @@ func (q *Queries) ExpectDelivery(ctx context.Context, arg ExpectDeliveryParams) 
 	)
 	return err
 }
+
+const madeCallbacks = `-- name: MadeCallbacks :many
+select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands from record.delivery
+where batch_id = $1 and channel = 'callback' and state = 'delivered' order by created_at desc, key limit $2
+`
+
+type MadeCallbacksParams struct {
+	BatchID string `json:"batch_id"`
+	Most    int32  `json:"most"`
+}
+
+// About the jobs of a batch, that have arrived, newest first.
+func (q *Queries) MadeCallbacks(ctx context.Context, arg MadeCallbacksParams) ([]RecordDelivery, error) {
+	rows, err := q.db.Query(ctx, madeCallbacks, arg.BatchID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordDelivery
+	for rows.Next() {
+		var i RecordDelivery
+		if err := rows.Scan(
+			&i.Key,
+			&i.Channel,
+			&i.About,
+			&i.BatchID,
+			&i.JobID,
+			&i.Recipients,
+			&i.State,
+			&i.Attempts,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.LastAttemptAt,
+			&i.DeliveredAt,
+			&i.Commands,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const openCallbacks = `-- name: OpenCallbacks :many
+select key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, created_at, last_attempt_at, delivered_at, commands from record.delivery
+where batch_id = $1 and channel = 'callback' and state <> 'delivered' order by created_at desc, key limit $2
+`
+
+type OpenCallbacksParams struct {
+	BatchID string `json:"batch_id"`
+	Most    int32  `json:"most"`
+}
+
+// About the jobs of a batch, that have not arrived, newest first.
+func (q *Queries) OpenCallbacks(ctx context.Context, arg OpenCallbacksParams) ([]RecordDelivery, error) {
+	rows, err := q.db.Query(ctx, openCallbacks, arg.BatchID, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordDelivery
+	for rows.Next() {
+		var i RecordDelivery
+		if err := rows.Scan(
+			&i.Key,
+			&i.Channel,
+			&i.About,
+			&i.BatchID,
+			&i.JobID,
+			&i.Recipients,
+			&i.State,
+			&i.Attempts,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.LastAttemptAt,
+			&i.DeliveredAt,
+			&i.Commands,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
