@@ -38,6 +38,7 @@ var actions = map[string]struct {
 	"slots":       {"slot", "slot.show", []string{"open", "close"}, nil},
 	"directories": {"discover", "discover.show", []string{"run", "pause", "resume"}, nil},
 	"queries":     {"query", "query.show", []string{"fail", "send-report"}, nil},
+	"objects":     {"object", "", []string{withdraw, "approve", "reject"}, nil},
 }
 
 // mayAct reports whether the caller acts on what is of a collection, "" = of any.
@@ -90,7 +91,7 @@ func doing(v *visit, kind string) (a act, of *operation.Operation, err error) {
 	if !slices.Contains(actions[kind].verbs, verb) {
 		return a, nil, problem.Of(app.NotFound, "there is no such action", "the page of the thing has those there are")
 	}
-	a = act{Verb: verb, Label: wordsOf(verb), Name: id, To: v.URL.Path, Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
+	a = act{Verb: verb, Label: wordsOf(verb), Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
 	if kind == "queues" || kind == "collections" {
 		a.Back = Path + "queues"
 	}

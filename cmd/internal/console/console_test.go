@@ -140,6 +140,7 @@ func some(name string) map[string]any {
 		"/v1/discoveries":                         list(map[string]any{"name": name, "url": name, "paused": true, "every_seconds": 60, "why": name}),
 		"/v1/slots":                               list(map[string]any{"id": name, "status": "ACTIVE", "files": map[string]any{"all": 3, "ready": 3}, "reason": name}),
 		"/v1/queries":                             list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
+		"/v1/withdrawals":                         map[string]any{"items": []any{map[string]any{"id": "ark:/1/x", "status": "requested", "collection": name, "reason": name, "requested_by": name, "requested_at": at}, map[string]any{"id": "ark:/1/y", "status": "removed", "decision": name, "removed_at": at}}},
 		"/v1/users":                               list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
 		"/v1/keys":                                list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
 		"/v1/audit":                               list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
@@ -163,7 +164,7 @@ func some(name string) map[string]any {
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
 		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "workers", Path + "deposits", Path + "deposits/u1/do/rm", Path + "poison", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
-		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
+		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
 
@@ -697,8 +698,9 @@ func TestThings(t *testing.T) {
 		"datasets/d1":           {"/console/reports/reconciliation?dataset=d1", "Open directories", "/console/compute?dataset=d1"},
 		"queries/qid0000000001": {"7 found, 2 not found", "/console/queries/qid0000000001/report?format=csv", "/do/send-report"},
 		"workers":               {"/console/compute/eid0000000001"}, "deposits/u1": {"/console/deposits/u1/do/retry", "/console/deposits/u1/do/rm"}, "deposits": {"/console/deposits/a%20name"}, "poison": {"4711"},
+		"withdrawals":                     {"/console/objects/ark:%2F1%2Fx/do/approve", "/console/objects/ark:%2F1%2Fx/do/reject"},
 		"people/ana":                      {"API keys", "/console/audit?user=user%2Fana"},
-		"objects/ark:%2F1%2Fx":            {"/console/objects/ark:%2F1%2Fx/versions/2", "/console/jobs/jid0000000001"},
+		"objects/ark:%2F1%2Fx":            {"/console/objects/ark:%2F1%2Fx/versions/2", "/console/jobs/jid0000000001", "/console/objects/ark:%2F1%2Fx/do/withdraw"},
 		"objects/ark:%2F1%2Fx/versions/2": {"/console/objects/ark:%2F1%2Fx/versions/2/files/a%20name?kind=producer", "/console/objects/ark:%2F1%2Fx/versions/2?cursor=bmV4dA", "/versions/2/manifest"},
 	} {
 		text := strings.ReplaceAll(visited(h, http.MethodGet, Path+path, nil).Body.String(), "&#43;", "+")

@@ -270,6 +270,13 @@ func (*Console) object(v *visit) (page, error) {
 	}}
 	t := thing{Tables: []table{versions.table(o.Versions)}}
 	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
+	if w := o.Tombstone; w != nil {
+		t.State, t.Since, t.Why = "withdrawn", &w.Since, whole(w.Reason)
+		t.Facts = append(t.Facts, facts("Withdrawal requested by", w.RequestedBy, "Approved by", w.ApprovedBy, "Content removed", w.RemovedAt)...)
+	} else if mayAct(v, o.Collection) {
+		t.Actions = []doable{{wordsOf(withdraw), toObject(o.ID) + "/do/" + withdraw}}
+		t.Links = []doable{{"Objects whose withdrawal waits for a second user", Path + "withdrawals?state=requested"}}
+	}
 	return t.page(cmp.Or(o.Title, o.ID), "")
 }
 

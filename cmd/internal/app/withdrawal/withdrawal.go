@@ -35,8 +35,11 @@ type Withdrawal struct {
 	RemovedAt   *time.Time `json:"removed_at,omitempty"` // since then the content is gone
 }
 
+// Requested is the state of a withdrawal that waits for a second user.
+const Requested = record.WithdrawalRequested
+
 // States are the states of withdrawals.
-var States = []string{record.WithdrawalRequested, record.WithdrawalApproved, record.WithdrawalRemoved, record.WithdrawalRejected, record.WithdrawalTakenBack}
+var States = []string{Requested, record.WithdrawalApproved, record.WithdrawalRemoved, record.WithdrawalRejected, record.WithdrawalTakenBack}
 
 func of(w record.Withdrawal) Withdrawal {
 	return Withdrawal{ID: w.PrimaryIdentifier, Number: w.Number, Collection: w.Collection, State: w.State, Reason: w.Reason, RequestedBy: w.RequestedBy,

@@ -1,0 +1,45 @@
+package console
+
+import (
+	"slices"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
+)
+
+// withdraw is the verb that requests the withdrawal of an object.
+const withdraw = "withdraw"
+
+var withdrawalColumns = columns[withdrawal.Withdrawal]{operation: "object.withdrawals", title: "Withdrawals", none: "No withdrawal of an object was requested: the page of an object does that.", list: []column[withdrawal.Withdrawal]{
+	{"id", "Object", func(w withdrawal.Withdrawal) any { return link{w.ID, toObject(w.ID)} }},
+	{"state", "State", func(w withdrawal.Withdrawal) any { return state(w.State) }},
+	{"collection", "Collection", func(w withdrawal.Withdrawal) any { return w.Collection }},
+	{"reason", "Why", func(w withdrawal.Withdrawal) any { return w.Reason }},
+	{"requested_by", "Requested by", func(w withdrawal.Withdrawal) any { return w.RequestedBy }},
+	{"requested_at", "Requested", func(w withdrawal.Withdrawal) any { return w.RequestedAt }},
+	{"decided_by", "Decided by", func(w withdrawal.Withdrawal) any { return w.DecidedBy }},
+	{"decided_at", "Decided", func(w withdrawal.Withdrawal) any { return w.DecidedAt }},
+	{"decision", "Why so", func(w withdrawal.Withdrawal) any { return w.Decision }},
+	{"removed_at", "Content removed", func(w withdrawal.Withdrawal) any { return w.RemovedAt }},
+}}
+
+// decides returns the ways to decide a withdrawal that was requested.
+func decides(verb string) column[withdrawal.Withdrawal] {
+	return column[withdrawal.Withdrawal]{verb, wordsOf(verb), func(w withdrawal.Withdrawal) any {
+		if w.State != withdrawal.Requested {
+			return nil
+		}
+		return link{wordsOf(verb), toObject(w.ID) + "/do/" + verb}
+	}}
+}
+
+// withdrawals is the list of requests to withdraw objects, with what is to be decided: who requested
+// one cannot approve it.
+func (c *Console) withdrawals() further {
+	const about = "Objects whose content is to go: what waits for a second user, and what became of it"
+	shown := withdrawalColumns
+	shown.list = slices.Concat(shown.list[:2], []column[withdrawal.Withdrawal]{decides("approve"), decides("reject")}, shown.list[2:])
+	f := listOf(c, "withdrawals", about, shown, func(s people.Self) bool { return mayAct(&visit{self: s}, "") }, field{Name: "state", Label: "State", Choices: withdrawal.States})
+	f.download = c.download(withdrawalColumns.download)
+	return f
+}
