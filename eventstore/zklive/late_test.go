@@ -1,162 +1,87 @@
 package zklive_test
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
-	"io"
-	"net"
-	"os"
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
+
+	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/eventstore/storetest"
+	"github.com/accession-ingest/accession/eventstore/zklive"
 )
 
-// TestNothingLateAfterAReconnect: what is looked up after a lost connection stays true. A request
-// that was still on its way counts when it comes before the session goes on over another
-// connection, and not when it comes later: ZooKeeper has closed the first one then.
-// Shows: P5
-func TestNothingLateAfterAReconnect(t *testing.T) {
+// TestLateWriteOfALostSession sends a write while the server cannot be reached. By
+// the time that it can, the session has expired, another process has the job, and
+// the writer, who has heard of nothing, is in a new session.
+// Shows: P5 C13
+func TestLateWriteOfALostSession(t *testing.T) {
 	t.Parallel()
-	for name, late := range map[string]bool{"before": false, "after": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := "/test-" + uuid.NewString()
-			h := newHolder(t, path)
-			conn, _, err := zk.Connect([]string{h.Addr().String()}, 20*time.Second, zk.WithLogInfo(false))
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(conn.Close)
-			made := make(chan error, 1)
-			go func() {
-				_, err := conn.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-				made <- err
-			}()
-			held := <-h.held
-			if !late {
-				if answered, err := held.arrives(); err != nil || !answered {
-					t.Fatalf("answered: %v, %v", answered, err)
-				}
-			}
-			close(h.others)
-			if err := <-made; !errors.Is(err, zk.ErrConnectionClosed) {
-				t.Fatalf("the request ends with %v", err)
-			}
-			there := func() bool {
-				for {
-					switch is, _, err := conn.Exists(path); {
-					case err == nil:
-						return is
-					case !errors.Is(err, zk.ErrNoServer) && !errors.Is(err, zk.ErrConnectionClosed): // else it has not connected again yet
-						t.Fatal(err)
-					}
-				}
-			}
-			if is := there(); is == late {
-				t.Fatalf("there: %v", is)
-			}
-			if late {
-				if answered, err := held.arrives(); err != nil || answered {
-					t.Fatalf("answered: %v, %v", answered, err)
-				}
-			}
-			if is := there(); is == late {
-				t.Errorf("then: there: %v", is)
-			}
-		})
-	}
-}
-
-// holder stands before ZooKeeper. It holds the first request that has a text, and breaks the
-// connection on the client's side only; others wait until they are let through.
-type holder struct {
-	net.Listener
-	text   []byte
-	held   chan heldRequest
-	others chan struct{}
-}
-
-// heldRequest is a request that has not arrived, and its connection to the server.
-type heldRequest struct {
-	server  net.Conn
-	request []byte
-}
-
-// arrives sends the request to the server, and reports whether it is answered.
-func (h heldRequest) arrives() (answered bool, err error) {
-	_, _ = h.server.Write(h.request) // it may be closed
-	if err := h.server.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
-		return false, err
-	}
-	_, err = io.ReadAtLeast(h.server, make([]byte, 1<<10), 4)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return false, err
-	}
-	return err == nil, nil
-}
-
-func newHolder(t *testing.T, text string) *holder {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	w := &env{root: "/test-" + uuid.NewString()}
+	removedAfter(t, w.root)
+	other := w.open(t, zklive.Config{Shards: 1})
+	kit := storetest.NewKit(t, other)
+	_, jobs := kit.Started(5)
+	l := newLine(t)
+	s, err := zklive.Open(t.Context(), zklive.Config{Servers: []string{l.address()}, Root: w.root, SessionTimeout: 4 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &holder{listener, []byte(text), make(chan heldRequest, 1), make(chan struct{})}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for first := true; ; first = false {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", os.Getenv("ACCESSION_TEST_ZOOKEEPER"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			t.Cleanup(func() { _, _ = client.Close(), server.Close() })
-			if first {
-				go h.holds(client, server)
-				continue
-			}
-			go func() {
-				<-h.others
-				go func() { _, _ = io.Copy(server, client) }()
-				_, _ = io.Copy(client, server)
-			}()
+	t.Cleanup(func() { _ = s.Close() })
+	c, at, err := s.ClaimJob(t.Context(), jobs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Holds(t.Context()); err != nil { // known, so that the write comes next
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	expireDuring(t, l, w.root+"/workers/"+c.Worker, func() {
+		go func() {
+			_, err := handlerOf(s).Job(t.Context(), jobs[0], domain.AcceptJob{}, eventstore.Meta{Actor: "test", Claim: c, Known: &at})
+			written <- err
+		}()
+	}, func() {
+		if _, _, err := other.ClaimJob(t.Context(), jobs[0]); err != nil {
+			t.Fatal(err)
 		}
-	}()
-	return h
+	})
+	if err := <-written; !errors.Is(err, eventstore.ErrFenced) {
+		t.Errorf("the late write: %v", err)
+	}
+	if held, err := other.Locked(t.Context(), jobs[0].Aggregate()); err != nil || len(held) != 1 {
+		t.Errorf("the lock of the other is gone (%v)", err)
+	}
+	if now := kit.Job(jobs[0]).State; now.Version != at.State.Version {
+		t.Errorf("it is %s at version %d", now.State, now.Version)
+	}
 }
 
-// holds passes on what the client says until the request comes.
-func (h *holder) holds(client, server net.Conn) {
-	answers := make(chan struct{})
-	go func() {
-		defer close(answers)
-		_, _ = io.Copy(client, server)
-	}()
-	for {
-		var size [4]byte
-		if _, err := io.ReadFull(client, size[:]); err != nil {
-			return
-		}
-		request := append(size[:], make([]byte, binary.BigEndian.Uint32(size[:]))...)
-		if _, err := io.ReadFull(client, request[len(size):]); err != nil {
-			return
-		}
-		if bytes.Contains(request, h.text) {
-			_ = server.SetReadDeadline(time.Now()) // ends what reads its answers
-			<-answers
-			_ = client.Close()
-			h.held <- heldRequest{server, request}
-			return
-		}
-		if _, err := server.Write(request); err != nil {
-			return
+// TestClosedBucketTakesNothing: a process that does not know that a bucket was
+// closed writes into the one that follows.
+// Shows: P3
+func TestClosedBucketTakesNothing(t *testing.T) {
+	t.Parallel()
+	w := &env{root: "/test-" + uuid.NewString()}
+	removedAfter(t, w.root)
+	late := w.open(t, zklive.Config{Shards: 1})
+	turning := w.open(t, zklive.Config{Shards: 1, BucketSize: 2})
+	kit, by := storetest.NewKit(t, turning), storetest.NewKit(t, late)
+	id := kit.Submit()
+	for range 3 {
+		kit.DoBatch(id, domain.NoteDelivery{Channel: "mail"}, storetest.Operator())
+	}
+	by.DoBatch(id, domain.NoteDelivery{Channel: "mail"}, storetest.Operator())
+	kit.DoBatch(id, domain.NoteDelivery{Channel: "mail"}, storetest.Operator())
+	items := kit.Outbox()[0]
+	if len(items) != 6 {
+		t.Fatalf("%d items, want 6", len(items))
+	}
+	for i, it := range items {
+		if want := int64(i + 1); it.Events[0].Version != want || it.Offset.Bucket < (want+1)/2 {
+			t.Errorf("item %d has version %d, in bucket %d", i, it.Events[0].Version, it.Offset.Bucket)
 		}
 	}
 }
