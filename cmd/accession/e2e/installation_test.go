@@ -54,7 +54,11 @@ func TestMain(m *testing.M) {
 		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	}
 	removeKey := bucket.SetKey()
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	// A request that is made at the moment in which zk's connection is closed, and cannot be
+	// written, gets three answers from zk (v1.0.4, queueRequest, sendData, flushRequests). It has
+	// room for two, and the goroutine of the closed connection does not end.
+	closed := goleak.IgnoreTopFunction("github.com/go-zookeeper/zk.(*Conn).flushRequests")
+	goleak.VerifyTestMain(m, closed, goleak.Cleanup(func(code int) {
 		removeKey()
 		_ = os.RemoveAll(buildsDir)
 		os.Exit(code)
