@@ -219,7 +219,11 @@ var Layers = []Layer{
 	}, {
 		// Pages for people: over operations, as any program has them.
 		Packages: []string{"cmd/internal/console"},
-		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/export", "cmd/internal/operation", "cmd/internal/page"}),
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/console/internal/...", "cmd/internal/export", "cmd/internal/operation", "cmd/internal/page"}),
+	}, {
+		// Values as pages show them.
+		Packages: []string{"cmd/internal/console/internal/cell"},
+		May:      join(domain, []string{"cmd/internal/page"}),
 	}, {
 		Packages: []string{"cmd/internal/httpapi"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/console", "cmd/internal/forms", "cmd/internal/httpapi/internal/tus", "cmd/internal/operation"}),

@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -148,7 +149,7 @@ func (*Console) preview(kind string) func(*visit) (page, error) {
 			}
 			a.Match = answered.header.Get("ETag")
 		}
-		p := page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind}
+		p := page{Name: "act", Title: a.Label + " " + cell.Short(a.Name), Where: kind}
 		if p.Data = a; a.Asks {
 			return p, nil
 		}
@@ -174,7 +175,7 @@ func (*Console) carryOut(kind string) func(*visit) (page, error) {
 			header.Set("Idempotency-Key", a.Key)
 		}
 		a.Change, a.Problem, err = try[app.Changed](v, op.Name, a.query(nil), reasonBody(a.Reason), header, a.Name)
-		p := page{Name: "act", Title: a.Label + " " + short(a.Name), Where: kind}
+		p := page{Name: "act", Title: a.Label + " " + cell.Short(a.Name), Where: kind}
 		if a.Done = a.Problem == nil; !a.Done {
 			p.Status, a.Key = a.Problem.Status, rand.Text()
 		} else if a.Change != nil && kind == "collections" && a.Verb == release {
@@ -252,13 +253,13 @@ var triedColumns = columns[bulk.Tried]{title: "The first of them", none: "Nothin
 		if t.Change == nil {
 			return nil
 		}
-		return state(t.Change.From)
+		return cell.State(t.Change.From)
 	}},
 	{"to", "To", func(t bulk.Tried) any {
 		if t.Change == nil {
 			return nil
 		}
-		return state(t.Change.State)
+		return cell.State(t.Change.State)
 	}},
 	{"refusal", "Would be refused because", func(t bulk.Tried) any { return t.Refusal }},
 }}
@@ -280,7 +281,7 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 			all.Del(name)
 		default:
 			filter[name] = values[0]
-			m.Chosen = append(m.Chosen, fact{name, cellOf(values[0])})
+			m.Chosen = append(m.Chosen, fact{name, cell.Of(values[0])})
 		}
 	}
 	slices.SortFunc(m.Chosen, func(a, b fact) int { return strings.Compare(a.Label, b.Label) })
@@ -289,7 +290,7 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 		to := v.URL.Query().Get("to")
 		if n, err := strconv.Atoi(to); err == nil {
 			r.Priority = &n
-			m.Chosen = append(m.Chosen, fact{"priority from then on", cellOf(n)})
+			m.Chosen = append(m.Chosen, fact{"priority from then on", cell.Of(n)})
 		} else if to != "" {
 			return m, r, problem.Of(app.Invalid, "the priority is no number", "choose from 0 to 99: lower runs first")
 		}
@@ -329,7 +330,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 		if m.Change != nil {
 			m.First, m.Matched = triedColumns.table(m.Change.First), "more than are counted"
 			if n := m.Change.Matched; n != nil {
-				m.Matched = count(*n)
+				m.Matched = cell.Count(*n)
 			}
 		}
 		return page{Name: "many", Title: m.Label + " all chosen " + kind, Where: kind, Data: m}, err
@@ -364,14 +365,14 @@ func (c *Console) beginMany(kind string) http.Handler {
 // bulkPage shows how far a bulk action is.
 type bulkPage struct {
 	bulk.Action
-	Bar   bar
+	Bar   cell.Bar
 	Facts []fact
 	Items table
 }
 
 var bulkItemColumns = columns[bulk.Item]{title: "Refused", none: "Nothing was refused.", list: []column[bulk.Item]{
 	{"id", "Id", func(i bulk.Item) any { return i.ID }},
-	{"state", "State", func(i bulk.Item) any { return state(i.State) }},
+	{"state", "State", func(i bulk.Item) any { return cell.State(i.State) }},
 	{"code", "Code", func(i bulk.Item) any { return i.Code }},
 	{"message", "Why", func(i bulk.Item) any { return i.Message }},
 }}
@@ -390,7 +391,7 @@ func (*Console) bulk(v *visit) (page, error) {
 	if a.EndedAt != nil {
 		left = 0
 	}
-	d := bulkPage{Action: a, Bar: sumOf("things", counted{"completed", a.Done}, counted{"failed", a.Refused}, counted{"in_progress", left}), Items: bulkItemColumns.table(items.Items)}
+	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: bulkItemColumns.table(items.Items)}
 	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
 	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
 	title := wordsOf(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
@@ -398,9 +399,9 @@ func (*Console) bulk(v *visit) (page, error) {
 }
 
 var bulkColumns = columns[bulk.Action]{operation: "bulk.ls", title: "Bulk actions", none: "No command was given to many: the lists of batches, jobs and files do that.", list: []column[bulk.Action]{
-	{"id", "Action", func(a bulk.Action) any { return link{a.ID, Path + "bulk/" + url.PathEscape(a.ID)} }},
+	{"id", "Action", func(a bulk.Action) any { return cell.To(a.ID, Path+"bulk/"+url.PathEscape(a.ID)) }},
 	{"verb", "Command", func(a bulk.Action) any { return string(a.Request.Kind) + " " + a.Request.Verb }},
-	{"state", "State", func(a bulk.Action) any { return state(a.State) }},
+	{"state", "State", func(a bulk.Action) any { return cell.State(a.State) }},
 	{"by", "By", func(a bulk.Action) any { return a.By }},
 	{"matched", "Chosen", func(a bulk.Action) any { return a.Matched }},
 	{"done", "Done", func(a bulk.Action) any { return a.Done }},

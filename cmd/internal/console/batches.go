@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -21,22 +22,22 @@ func toJob(id string) string   { return Path + "jobs/" + url.PathEscape(id) }
 func toFile(id string) string  { return Path + "files/" + url.PathEscape(id) }
 
 // jobsOf returns the sum of a batch's rows, which always adds up.
-func jobsOf(b app.BatchSummary) bar {
-	return sumOf("jobs", counted{"completed", b.JobsCompleted}, counted{"in_progress", b.JobsInProgress}, counted{"held", b.JobsHeld},
-		counted{"failed", b.JobsFailed}, counted{"deleted", b.JobsDeleted})
+func jobsOf(b app.BatchSummary) cell.Bar {
+	return cell.Sum("jobs", cell.N("completed", b.JobsCompleted), cell.N("in_progress", b.JobsInProgress), cell.N("held", b.JobsHeld),
+		cell.N("failed", b.JobsFailed), cell.N("deleted", b.JobsDeleted))
 }
 
-func filesOf(b app.BatchSummary) bar {
-	return sumOf("files", counted{"processed", b.FilesProcessed}, counted{"in_progress", b.FilesInProgress}, counted{"skipped", b.FilesSkipped},
-		counted{"given_up", b.FilesGivenUp}, counted{"deleted", b.FilesDeleted})
+func filesOf(b app.BatchSummary) cell.Bar {
+	return cell.Sum("files", cell.N("processed", b.FilesProcessed), cell.N("in_progress", b.FilesInProgress), cell.N("skipped", b.FilesSkipped),
+		cell.N("given_up", b.FilesGivenUp), cell.N("deleted", b.FilesDeleted))
 }
 
 // titleOf returns what a batch is called: by its title, or else its file.
 func titleOf(b app.BatchSummary) string { return cmp.Or(b.ErcWhat, b.FileName) }
 
 var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", orders: app.BatchOrders, first: "-id", title: "Batches", none: "No batches are here: deposit one, or choose fewer conditions.", list: []column[app.BatchSummary]{
-	{"id", "Batch", func(b app.BatchSummary) any { return link{b.ID, toBatch(b.ID)} }},
-	{"status", "State", func(b app.BatchSummary) any { return state(b.Status) }},
+	{"id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }},
+	{"status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }},
 	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
 	{"submitter", "Depositor", func(b app.BatchSummary) any { return b.Submitter }},
 	{"profile_name", "Profile", func(b app.BatchSummary) any { return b.ProfileName }},
@@ -45,9 +46,9 @@ var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", orders: app.
 	{"jobs_completed", "Completed", func(b app.BatchSummary) any { return b.JobsCompleted }},
 	{"jobs_failed", "Failed", func(b app.BatchSummary) any { return b.JobsFailed }},
 	{"files_listed", "Files", func(b app.BatchSummary) any { return b.FilesListed }},
-	{"bytes_listed", "Size", func(b app.BatchSummary) any { return size(b.BytesListed) }},
+	{"bytes_listed", "Size", func(b app.BatchSummary) any { return cell.Size(b.BytesListed) }},
 	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
-	{"reason", "Reason", func(b app.BatchSummary) any { return reasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage) }},
+	{"reason", "Reason", func(b app.BatchSummary) any { return cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage) }},
 }}
 
 // fieldsOfAll are what every list is filtered by.
@@ -64,8 +65,8 @@ func (*Console) batches(v *visit) (page, error) {
 type batchPage struct {
 	app.BatchView
 	Title       string
-	JobsBar     bar
-	FilesBar    bar
+	JobsBar     cell.Bar
+	FilesBar    cell.Bar
 	Jobs        table
 	Failures    table // failed attempts, newest first
 	Life        table
@@ -73,7 +74,7 @@ type batchPage struct {
 	Callbacks   table
 	ReportsMade table
 	Facts       []fact
-	Why         cell
+	Why         cell.Cell
 	Retries     int64
 	Actions     []doable
 }
@@ -81,13 +82,13 @@ type batchPage struct {
 // fact is a line about a thing.
 type fact struct {
 	Label string
-	Cell  cell
+	Cell  cell.Cell
 }
 
 // facts returns those that have a value.
 func facts(pairs ...any) (all []fact) {
 	for i := 0; i < len(pairs); i += 2 {
-		if c := whole(pairs[i+1]); c.Text != "" || c.Kind != "" && c.Kind != "state" {
+		if c := cell.Whole(pairs[i+1]); c.Text != "" || c.Kind != "" && c.Kind != "state" {
 			all = append(all, fact{pairs[i].(string), c})
 		}
 	}
@@ -104,8 +105,8 @@ func (*Console) batch(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := batchPage{BatchView: b, Title: short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
-		Jobs: jobsOfBatch.table(b.Jobs), Why: whole(reasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
+	d := batchPage{BatchView: b, Title: cell.Short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
+		Jobs: jobsOfBatch.table(b.Jobs), Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
 	if b.Projected {
 		r, err := get[batchReport](v, "batch.report", at, id)
 		if err != nil {
@@ -122,8 +123,8 @@ func (*Console) batch(v *visit) (page, error) {
 	if d.Life = lifeColumns.table(life); err != nil {
 		d.Life.Title, d.Life.None = "Life, as far as the log could be read", "The log could not be read."
 	}
-	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", size(b.BytesListed),
-		"Downloaded", size(b.BytesDownloaded), "Submitted", b.SubmittedAt, "Begun", b.StartedAt, "Reported", b.ReportedAt, "Until the report", b.SecondsToReport)
+	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", cell.Size(b.BytesListed),
+		"Downloaded", cell.Size(b.BytesDownloaded), "Submitted", b.SubmittedAt, "Begun", b.StartedAt, "Reported", b.ReportedAt, "Until the report", b.SecondsToReport)
 	collection := "" // of a batch without jobs the operation knows
 	if len(b.Jobs) > 0 {
 		collection = b.Jobs[0].Collection
@@ -152,7 +153,7 @@ type reportMade struct {
 var reportColumns = columns[reportMade]{title: "Reports", none: "No report is made yet: it is made when every job has ended.", list: []column[reportMade]{
 	{"report", "Report", func(r reportMade) any { return r.Report }},
 	{"kind", "Kind", func(r reportMade) any { return r.Kind }},
-	{"status", "Outcome", func(r reportMade) any { return state(r.Status) }},
+	{"status", "Outcome", func(r reportMade) any { return cell.State(r.Status) }},
 	{"successful", "Completed", func(r reportMade) any { return r.Successful }},
 	{"failed", "Failed", func(r reportMade) any { return r.Failed }},
 	{"newly_successful", "Newly completed", func(r reportMade) any { return r.NewlySuccessful }},
@@ -162,7 +163,7 @@ var reportColumns = columns[reportMade]{title: "Reports", none: "No report is ma
 var mailColumns = columns[app.Message]{title: "Mails", none: "No mail about it was sent.", list: []column[app.Message]{
 	{"about", "About", func(m app.Message) any { return m.About }},
 	{"channel", "By", func(m app.Message) any { return string(m.Channel) }},
-	{"state", "State", func(m app.Message) any { return state(m.State) }},
+	{"state", "State", func(m app.Message) any { return cell.State(m.State) }},
 	{"recipients", "Recipients", func(m app.Message) any { return m.Recipients }},
 	{"attempts", "Attempts", func(m app.Message) any { return m.Attempts }},
 	{"last_attempt_at", "Last attempt", func(m app.Message) any { return m.LastAttemptAt }},
@@ -171,9 +172,9 @@ var mailColumns = columns[app.Message]{title: "Mails", none: "No mail about it w
 }}
 
 var callbackColumns = columns[app.Callback]{title: "Callbacks", none: "No callback about its jobs was made.", list: []column[app.Callback]{
-	{"job_id", "Job", func(c app.Callback) any { return link{c.Job, toJob(c.Job)} }},
+	{"job_id", "Job", func(c app.Callback) any { return cell.To(c.Job, toJob(c.Job)) }},
 	{"host", "To", func(c app.Callback) any { return c.Host }},
-	{"state", "State", func(c app.Callback) any { return state(c.State) }},
+	{"state", "State", func(c app.Callback) any { return cell.State(c.State) }},
 	{"attempts", "Attempts", func(c app.Callback) any { return c.Attempts }},
 	{"last_attempt_at", "Last attempt", func(c app.Callback) any { return c.LastAttemptAt }},
 	{"delivered_at", "Delivered", func(c app.Callback) any { return c.DeliveredAt }},
@@ -181,15 +182,15 @@ var callbackColumns = columns[app.Callback]{title: "Callbacks", none: "No callba
 }}
 
 var failureColumns = columns[app.Retry]{title: "Failed attempts", none: "No attempt has failed.", list: []column[app.Retry]{
-	{"job_id", "Job", func(r app.Retry) any { return link{r.JobID, toJob(r.JobID)} }},
+	{"job_id", "Job", func(r app.Retry) any { return cell.To(r.JobID, toJob(r.JobID)) }},
 	{"attempt", "Attempt", func(r app.Retry) any { return r.Attempt }},
-	{"failed_in", "Failed in", func(r app.Retry) any { return state(r.FailedIn) }},
-	{"reason", "Why", func(r app.Retry) any { return reason{r.Class, r.Code, r.Message} }},
+	{"failed_in", "Failed in", func(r app.Retry) any { return cell.State(r.FailedIn) }},
+	{"reason", "Why", func(r app.Retry) any { return cell.Why(r.Class, r.Code, r.Message) }},
 	{"file", "File", func(r app.Retry) any {
 		if r.RawFileHash == "" {
 			return r.FileName
 		}
-		return link{cmp.Or(r.FileName, r.RawFileHash[:12]), toFile(r.RawFileHash)}
+		return cell.To(cmp.Or(r.FileName, r.RawFileHash[:12]), toFile(r.RawFileHash))
 	}},
 	{"failed_at", "Failed", func(r app.Retry) any { return r.FailedAt }},
 	{"outcome", "What became of it", func(r app.Retry) any { return strings.ReplaceAll(r.Outcome, "_", " ") }},
@@ -206,16 +207,16 @@ type happened struct {
 var lifeColumns = columns[happened]{title: "Life", none: "The log has no event of it.", list: []column[happened]{
 	{"stored", "When", func(h happened) any { return h.Stored }},
 	{"type", "What", func(h happened) any { return strings.NewReplacer(".", " ", "_", " ").Replace(string(h.Type)) }},
-	{"from", "From", func(h happened) any { return state(h.from) }},
-	{"to", "To", func(h happened) any { return state(h.to) }},
+	{"from", "From", func(h happened) any { return cell.State(h.from) }},
+	{"to", "To", func(h happened) any { return cell.State(h.to) }},
 	{"actor", "By", func(h happened) any { return string(h.Actor) }},
 	{"reason", "Why", func(h happened) any {
 		if h.why == nil {
 			return nil
 		}
-		return reason{string(h.why.Class), string(h.why.Code), h.why.Message}
+		return cell.Why(string(h.why.Class), string(h.why.Code), h.why.Message)
 	}},
-	{"seq", "As it was", func(h happened) any { return linked{int64(h.Seq), "?at=" + strconv.FormatUint(h.Seq, 10)} }},
+	{"seq", "As it was", func(h happened) any { return cell.CountTo(int64(h.Seq), "?at="+strconv.FormatUint(h.Seq, 10)) }},
 }}
 
 // endOfLog ends a stream with the newest event of the log.

@@ -20,6 +20,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -127,7 +128,7 @@ var files embed.FS
 
 // templates are the pages, each with the layout and what they share.
 var templates = sync.OnceValues(func() (map[string]*template.Template, error) {
-	shared, err := template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html")
+	shared, err := template.New("layout.html").Funcs(cell.Functions).Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html")
 	if err != nil {
 		return nil, err
 	}
@@ -144,6 +145,14 @@ var templates = sync.OnceValues(func() (map[string]*template.Template, error) {
 	}
 	return all, err
 })
+
+// functions are those of the layout.
+var functions = template.FuncMap{
+	"static": func(name string) string { return Path + "static/" + digest() + "/" + name },
+	"entry": func(name, to, label, where string) map[string]any {
+		return map[string]any{"To": to, "Label": label, "Here": name == where}
+	},
+}
 
 // page returns what shows a page, or why it cannot be shown.
 func (c *Console) page(show func(*visit) (page, error)) http.Handler {

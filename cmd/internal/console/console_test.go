@@ -429,37 +429,6 @@ func TestPagesWithinRights(t *testing.T) {
 	}
 }
 
-// TestNumbers: numbers, sizes and spans of time as people read them.
-func TestNumbers(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
-		if got := count(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-	for n, want := range map[int64]string{0: "0 B", 1023: "1,023 B", 1536: "1.5 KiB", 1 << 40: "1.0 TiB"} {
-		if got := bytesOf(n); got != want {
-			t.Errorf("%d: %s", n, got)
-		}
-	}
-	for s, want := range map[float64]string{-1: "0 s", 0.25: "0.2 s", 59.9: "59 s", 61: "1 min 1 s", 3700: "1 h 1 min", 90061: "1 d 1 h"} {
-		if got := spanOf(s); got != want {
-			t.Errorf("%g: %s", s, got)
-		}
-	}
-	var width float64
-	b := sumOf("jobs", counted{"completed", 1_000_000}, counted{"failed", 1}, counted{"held", 0})
-	for _, p := range b.Parts {
-		width += p.Width
-		if p.N > 0 && p.Width < 0.9 || p.N == 0 && p.Width != 0 {
-			t.Errorf("%+v", p)
-		}
-	}
-	if width < 99.99 || width > 100.01 || b.Sum() != "1,000,000 completed, 1 failed" {
-		t.Errorf("%g %s", width, b.Sum())
-	}
-}
-
 // TestActions: what would change is shown before anything is, and the form carries out just that:
 // once, on the version that was shown, for the reason that is written.
 func TestActions(t *testing.T) {

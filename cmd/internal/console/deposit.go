@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -163,8 +164,8 @@ func (*Console) uploaded(v *visit) (page, error) {
 	if s.Batch != "" {
 		return page{To: toBatch(string(s.Batch)), Status: http.StatusSeeOther}, nil
 	}
-	d := uploadPage{Shown: s, Facts: facts("File", s.FileName, "Size", size(s.Size), "SHA-256", s.SHA256, "Profile", s.Profile, "Received", s.Received, "Deposit", s.ID), Actions: actionsOn(v, "deposits", s.ID, everything, nil)}
-	return page{Name: "deposit", Title: short(s.FileName), Where: "new", Data: d}, nil
+	d := uploadPage{Shown: s, Facts: facts("File", s.FileName, "Size", cell.Size(s.Size), "SHA-256", s.SHA256, "Profile", s.Profile, "Received", s.Received, "Deposit", s.ID), Actions: actionsOn(v, "deposits", s.ID, everything, nil)}
+	return page{Name: "deposit", Title: cell.Short(s.FileName), Where: "new", Data: d}, nil
 }
 
 // pieces takes a file in pieces, as the API does.
@@ -230,7 +231,7 @@ func (*Console) reports(v *visit) (page, error) {
 	}
 	title := "Reports"
 	if batch != "" {
-		title = "Reports on " + short(batch)
+		title = "Reports on " + cell.Short(batch)
 	}
 	return page{Name: "reports", Title: title, Where: "reports", Data: d}, nil
 }

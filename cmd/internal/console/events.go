@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -33,7 +34,7 @@ var eventColumns = columns[happened]{operation: "event.follow", title: "Events",
 	{"subject", "Of", func(h happened) any {
 		of, err := domain.ParseAggregate(h.Subject)
 		if to := pagesOf[of.Kind]; err == nil && to != nil {
-			return link{h.Subject, to(of.ID)}
+			return cell.To(h.Subject, to(of.ID))
 		}
 		return h.Subject
 	}},

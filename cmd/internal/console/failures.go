@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/failures"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -19,14 +20,14 @@ type failed struct {
 }
 
 var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jobs by reason", none: "No job has failed, as far as these conditions choose.", whole: true, list: []column[failed]{
-	{"jobs", "Jobs", func(f failed) any { return linked{f.Jobs, f.to} }},
+	{"jobs", "Jobs", func(f failed) any { return cell.CountTo(f.Jobs, f.to) }},
 	{"requeue", "Action", func(f failed) any {
 		if f.requeue == "" {
 			return nil
 		}
-		return link{"Requeue", f.requeue}
+		return cell.To("Requeue", f.requeue)
 	}},
-	{"code", "Reason", func(f failed) any { return reason{f.Class, f.Code, f.Message} }},
+	{"code", "Reason", func(f failed) any { return cell.Why(f.Class, f.Code, f.Message) }},
 	{"host", "Server of the payload", func(f failed) any { return f.Host }},
 	{"collection", "Collection", func(f failed) any { return f.Collection }},
 	{"profile", "Profile", func(f failed) any { return f.Profile }},
@@ -83,7 +84,7 @@ func (c *Console) failures(v *visit) (page, error) {
 		return page{}, err
 	}
 	if n := int64(len(all)); total > n {
-		t.Title = "Failed jobs by reason: the " + count(n) + " largest groups of"
+		t.Title = "Failed jobs by reason: the " + cell.Count(n) + " largest groups of"
 	}
 	fields := append([]field{{Name: "batch", Label: "Batch"}}, slices.DeleteFunc(fieldsOfAll(nil), func(f field) bool { return f.Name == "state" })...)
 	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: v.URL.Query().Get("sort")}
@@ -98,18 +99,18 @@ const shownFailures = 5
 func (d *overviewPage) fails(v *visit) error {
 	all, total, err := failuresOf(v, url.Values{"limit": {fmt.Sprint(shownFailures)}})
 	for _, f := range all {
-		text := count(f.Jobs) + " × " + cmp.Or(f.Code, "no reason")
+		text := cell.Count(f.Jobs) + " × " + cmp.Or(f.Code, "no reason")
 		if f.Host != "" {
-			text += " at " + shown(f.Host)
+			text += " at " + cell.Line(f.Host)
 		}
-		text += ": " + short(f.Message)
-		if who := acts[f.WhoActs]; who != "" {
+		text += ": " + cell.Short(f.Message)
+		if who := cell.Acting[f.WhoActs]; who != "" {
 			text += " (" + who + ")"
 		}
 		d.Person = append(d.Person, line{Text: text, To: f.to})
 	}
 	if more := total - int64(len(all)); more > 0 {
-		d.Person = append(d.Person, line{Text: count(more) + " more reasons for which jobs have failed", To: Path + "failures"})
+		d.Person = append(d.Person, line{Text: cell.Count(more) + " more reasons for which jobs have failed", To: Path + "failures"})
 	}
 	return err
 }

@@ -6,21 +6,22 @@ import (
 	"strconv"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
 
 var fileColumns = columns[app.FileRow]{operation: "file.ls", orders: app.FileOrders, first: "discovered_at", uncounted: true, title: "Files", none: "No files are here: they are found when a job is estimated, or a directory is polled. Choose fewer conditions to see others.", list: []column[app.FileRow]{
-	{"path", "File", func(f app.FileRow) any { return link{f.Path, toFile(f.ID)} }},
-	{"status", "State", func(f app.FileRow) any { return state(f.Status) }},
+	{"path", "File", func(f app.FileRow) any { return cell.To(f.Path, toFile(f.ID)) }},
+	{"status", "State", func(f app.FileRow) any { return cell.State(f.Status) }},
 	{"status_since", "Since", func(f app.FileRow) any { return f.StatusSince }},
 	{"job_id", "Job", func(f app.FileRow) any { return linkOrNone(f.JobID, toJob) }},
 	{"batch_id", "Batch", func(f app.FileRow) any { return linkOrNone(f.BatchID, toBatch) }},
 	{"dataset", "Dataset", func(f app.FileRow) any { return f.Dataset }},
-	{"size", "Size", func(f app.FileRow) any { return size(max(f.Size, f.ListedSize)) }},
+	{"size", "Size", func(f app.FileRow) any { return cell.Size(max(f.Size, f.ListedSize)) }},
 	{"download_attempts", "Downloads", func(f app.FileRow) any { return f.DownloadAttempts }},
 	{"processing_attempts", "Processings", func(f app.FileRow) any { return f.ProcessingAttempts }},
 	{"discovered_at", "Found", func(f app.FileRow) any { return f.DiscoveredAt }},
-	{"reason", "Reason", func(f app.FileRow) any { return reasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage) }},
+	{"reason", "Reason", func(f app.FileRow) any { return cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage) }},
 	{"id", "Hash", func(f app.FileRow) any { return f.ID }},
 }}
 
@@ -29,7 +30,7 @@ func linkOrNone(id string, to func(string) string) any {
 	if id == "" {
 		return nil
 	}
-	return link{id, to(id)}
+	return cell.To(id, to(id))
 }
 
 // filesOfJob are the files on the page of their job.
@@ -51,20 +52,20 @@ type filePage struct {
 	Failures table
 	Entries  []fact
 	Facts    []fact
-	Why      cell
+	Why      cell.Cell
 	Actions  []doable
 }
 
 var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has no states.", list: []column[app.FileTransition]{
-	{"to", "State", func(t app.FileTransition) any { return state(t.ToStatus) }},
+	{"to", "State", func(t app.FileTransition) any { return cell.State(t.ToStatus) }},
 	{"at", "From", func(t app.FileTransition) any { return t.At }},
 	{"seconds", "After", func(t app.FileTransition) any { return t.Seconds }},
 	{"actor", "By", func(t app.FileTransition) any { return t.Actor }},
 	{"worker", "Worker", func(t app.FileTransition) any { return t.Worker }},
 	{"download_attempts", "Downloads", func(t app.FileTransition) any { return t.DownloadAttempts }},
 	{"processing_attempts", "Processings", func(t app.FileTransition) any { return t.ProcessingAttempts }},
-	{"reason", "Why", func(t app.FileTransition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
-	{"seq", "As it was", func(t app.FileTransition) any { return linked{t.Seq, "?at=" + strconv.FormatInt(t.Seq, 10)} }},
+	{"reason", "Why", func(t app.FileTransition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+	{"seq", "As it was", func(t app.FileTransition) any { return cell.CountTo(t.Seq, "?at="+strconv.FormatInt(t.Seq, 10)) }},
 }}
 
 func (*Console) file(v *visit) (page, error) {
@@ -72,17 +73,17 @@ func (*Console) file(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := filePage{FileView: f, Title: short(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
-		Why: whole(reasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage))}
+	d := filePage{FileView: f, Title: cell.Short(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
+		Why: cell.Whole(cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage))}
 	for _, e := range f.Entries {
-		d.Entries = append(d.Entries, fact{e.ID, cellOf(state(e.Status))})
+		d.Entries = append(d.Entries, fact{e.ID, cell.Of(cell.State(e.Status))})
 	}
 	digest := f.DigestValue
 	if digest != "" {
 		digest = f.DigestAlgorithm + ":" + digest
 	}
 	d.Facts = facts("Path", f.Path, "Source", f.Source, "URL", f.Url, "Job", linkOrNone(f.JobID, toJob), "Batch", linkOrNone(f.BatchID, toBatch), "Collection", f.Collection, "Dataset", f.Dataset,
-		"Group", f.GroupName, "Depositor", f.Submitter, "Size", size(max(f.Size, f.ListedSize)), "Changed at its source", f.SourceModified, "Digest as deposited", digest, "SHA-256", f.Sha256,
+		"Group", f.GroupName, "Depositor", f.Submitter, "Size", cell.Size(max(f.Size, f.ListedSize)), "Changed at its source", f.SourceModified, "Digest as deposited", digest, "SHA-256", f.Sha256,
 		"Found", f.DiscoveredAt, "Worker", f.Worker, "Hash", f.ID)
 	d.Actions = actionsOn(v, "files", f.ID, f.Collection, f.At)
 	return page{Name: "file", Title: d.Title, Where: "files", Follow: followed(f.At, "file", f.ID), Data: d}, nil

@@ -9,13 +9,14 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
 
 var jobColumns = columns[app.JobRow]{operation: "job.ls", orders: app.JobOrders, first: "id", title: "Jobs", none: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", list: []column[app.JobRow]{
-	{"id", "Job", func(j app.JobRow) any { return link{j.ID, toJob(j.ID)} }},
-	{"batch_id", "Batch", func(j app.JobRow) any { return link{j.BatchID, toBatch(j.BatchID)} }},
-	{"status", "State", func(j app.JobRow) any { return state(j.Status) }},
+	{"id", "Job", func(j app.JobRow) any { return cell.To(j.ID, toJob(j.ID)) }},
+	{"batch_id", "Batch", func(j app.JobRow) any { return cell.To(j.BatchID, toBatch(j.BatchID)) }},
+	{"status", "State", func(j app.JobRow) any { return cell.State(j.Status) }},
 	{"status_since", "Since", func(j app.JobRow) any { return j.StatusSince }},
 	{"title", "Title", func(j app.JobRow) any { return cmp.Or(j.ErcWhat, j.FileName) }},
 	{"primary_identifier", "Identifier", func(j app.JobRow) any { return j.PrimaryIdentifier }},
@@ -24,7 +25,7 @@ var jobColumns = columns[app.JobRow]{operation: "job.ls", orders: app.JobOrders,
 	{"files", "Files", func(j app.JobRow) any { return j.Files }},
 	{"bytes", "Size", func(j app.JobRow) any { return sizeOf(j.Bytes) }},
 	{"retry_count", "Requeued", func(j app.JobRow) any { return j.RetryCount }},
-	{"reason", "Reason", func(j app.JobRow) any { return reasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage) }},
+	{"reason", "Reason", func(j app.JobRow) any { return cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage) }},
 }}
 
 // sizeOf returns bytes of which the number may not be known.
@@ -32,7 +33,7 @@ func sizeOf(n *int64) any {
 	if n == nil {
 		return nil
 	}
-	return size(*n)
+	return cell.Size(*n)
 }
 
 // jobsOfBatch are the jobs on the page of their batch.
@@ -50,15 +51,15 @@ func (*Console) jobs(v *visit) (page, error) {
 type jobPage struct {
 	app.JobView
 	Title, Batch string // Batch is the address of its page
-	Walk         bar
+	Walk         cell.Bar
 	States       table
 	Files        table
 	AllFiles     string // the address of all its files, "" = they are here
-	FilesBar     bar
+	FilesBar     cell.Bar
 	Failures     table
 	Steps        table
 	Facts        []fact
-	Why          cell
+	Why          cell.Cell
 	// Lock is the worker that has the job now. Known says that it was asked for: operators are told.
 	Lock    *look.Lock
 	Known   bool
@@ -67,18 +68,18 @@ type jobPage struct {
 }
 
 var stateColumns = columns[app.JobTransition]{title: "States", none: "It has no states.", list: []column[app.JobTransition]{
-	{"to", "State", func(t app.JobTransition) any { return state(t.ToStatus) }},
+	{"to", "State", func(t app.JobTransition) any { return cell.State(t.ToStatus) }},
 	{"at", "From", func(t app.JobTransition) any { return t.At }},
 	{"seconds", "After", func(t app.JobTransition) any { return t.Seconds }},
 	{"actor", "By", func(t app.JobTransition) any { return t.Actor }},
-	{"reason", "Why", func(t app.JobTransition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
-	{"seq", "As it was", func(t app.JobTransition) any { return linked{t.Seq, "?at=" + strconv.FormatInt(t.Seq, 10)} }},
+	{"reason", "Why", func(t app.JobTransition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+	{"seq", "As it was", func(t app.JobTransition) any { return cell.CountTo(t.Seq, "?at="+strconv.FormatInt(t.Seq, 10)) }},
 }}
 
 var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its profile has no steps of its own.", list: []column[app.JobStep]{
 	{"step", "Step", func(s app.JobStep) any { return s.Step }},
 	{"id", "Entry", func(s app.JobStep) any { return s.ID }},
-	{"status", "State", func(s app.JobStep) any { return state(s.Status) }},
+	{"status", "State", func(s app.JobStep) any { return cell.State(s.Status) }},
 	{"worker", "Worker", func(s app.JobStep) any { return s.Worker }},
 	{"requested_at", "Requested", func(s app.JobStep) any { return s.Requested }},
 	{"reason", "Reason", func(s app.JobStep) any { return s.Reason }},
@@ -94,10 +95,10 @@ func (*Console) job(v *visit) (page, error) {
 	if j.At != nil {
 		now = j.At.Stored
 	}
-	d := jobPage{JobView: j, Title: short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, now), States: stateColumns.table(j.Transitions),
-		Files: filesOfJob.table(j.FirstFiles), FilesBar: sumOf("files", counted{"processed", j.FileCounts.FilesProcessed}, counted{"in_progress", j.FileCounts.FilesInProgress},
-			counted{"skipped", j.FileCounts.FilesSkipped}, counted{"given_up", j.FileCounts.FilesGivenUp}, counted{"deleted", j.FileCounts.FilesDeleted}),
-		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: whole(reasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage))}
+	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, now), States: stateColumns.table(j.Transitions),
+		Files: filesOfJob.table(j.FirstFiles), FilesBar: cell.Sum("files", cell.N("processed", j.FileCounts.FilesProcessed), cell.N("in_progress", j.FileCounts.FilesInProgress),
+			cell.N("skipped", j.FileCounts.FilesSkipped), cell.N("given_up", j.FileCounts.FilesGivenUp), cell.N("deleted", j.FileCounts.FilesDeleted)),
+		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage))}
 	if j.FileCounts.FilesListed > int64(len(j.FirstFiles)) {
 		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
 	}
@@ -108,7 +109,7 @@ func (*Console) job(v *visit) (page, error) {
 		}
 		d.Lock, d.Known, d.Often = in.Lock, true, domain.JobState(j.Status).Worked()
 	}
-	d.Facts = facts("Job", j.ID, "Batch", link{j.BatchID, d.Batch}, "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
+	d.Facts = facts("Job", j.ID, "Batch", cell.To(j.BatchID, d.Batch), "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
 		"Type", j.PayloadType, "Identifier", identifierOf(j), "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
 	d.Actions = actionsOn(v, "jobs", j.ID, j.Collection, j.At)
 	return page{Name: "job", Title: d.Title, Where: "jobs", Follow: followed(j.At, "job", j.ID), Data: d}, nil
@@ -119,16 +120,16 @@ func identifierOf(j app.JobView) any {
 	if j.ObjectVersion == nil {
 		return j.PrimaryIdentifier
 	}
-	return link{j.PrimaryIdentifier, toObject(j.PrimaryIdentifier)}
+	return cell.To(j.PrimaryIdentifier, toObject(j.PrimaryIdentifier))
 }
 
 // walkOf returns for how long a job was in each of its states, in the order in which it entered
 // them.
-func walkOf(all []app.JobTransition, now time.Time) bar {
-	b := bar{What: "time in each state"}
+func walkOf(all []app.JobTransition, now time.Time) cell.Bar {
+	b := cell.Bar{What: "time in each state"}
 	add := func(status string, seconds float64) {
 		if status != "" {
-			b.Parts = append(b.Parts, part{Name: status, Text: spanOf(seconds), N: max(seconds, 0.001)})
+			b.Parts = append(b.Parts, cell.Part{Name: status, Text: cell.Seconds(seconds), N: max(seconds, 0.001)})
 		}
 	}
 	for _, t := range all {
@@ -142,5 +143,5 @@ func walkOf(all []app.JobTransition, now time.Time) bar {
 			add(last.ToStatus, now.Sub(last.At).Seconds())
 		}
 	}
-	return b.drawn()
+	return b.Drawn()
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
 var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work in the compute queue", none: "No work is here: it is requested for files and steps, or with `accession compute submit`.", list: []column[entries.Work]{
-	{"id", "Entry", func(e entries.Work) any { return link{string(e.ID), toEntry(string(e.ID))} }},
-	{"status", "State", func(e entries.Work) any { return state(strings.ToLower(string(e.Status))) }},
+	{"id", "Entry", func(e entries.Work) any { return cell.To(string(e.ID), toEntry(string(e.ID))) }},
+	{"status", "State", func(e entries.Work) any { return cell.State(strings.ToLower(string(e.Status))) }},
 	{"dataset", "Dataset", func(e entries.Work) any { return linkOrNone(e.Dataset, toDataset) }},
 	{"group", "Group", func(e entries.Work) any { return e.Group }},
 	{"priority", "Priority", func(e entries.Work) any { return int(e.Priority) }},
@@ -32,7 +33,7 @@ var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work i
 }}
 
 var datasetColumns = columns[directories.Dataset]{operation: "dataset.ls", title: "Datasets", none: "There are no datasets of open directories.", whole: true, list: []column[directories.Dataset]{
-	{"name", "Dataset", func(d directories.Dataset) any { return link{d.Name, toDataset(d.Name)} }},
+	{"name", "Dataset", func(d directories.Dataset) any { return cell.To(d.Name, toDataset(d.Name)) }},
 	{"collection", "Collection", func(d directories.Dataset) any { return d.Collection }},
 	{"profile", "Profile", func(d directories.Dataset) any { return d.Profile }},
 	{"group_pattern", "Groups", func(d directories.Dataset) any { return d.GroupPattern }},
@@ -42,25 +43,25 @@ var datasetColumns = columns[directories.Dataset]{operation: "dataset.ls", title
 }}
 
 var directoryColumns = columns[directories.Discovery]{operation: "discover.ls", title: "Open directories", none: "No directory is polled: `accession discover add` adds one.", whole: true, list: []column[directories.Discovery]{
-	{"name", "Name", func(d directories.Discovery) any { return link{d.Name, toDirectory(d.Name)} }},
+	{"name", "Name", func(d directories.Discovery) any { return cell.To(d.Name, toDirectory(d.Name)) }},
 	{"url", "Directory", func(d directories.Discovery) any { return d.URL }},
 	{"state", "State", func(d directories.Discovery) any {
 		if d.Paused {
-			return state("paused")
+			return cell.State("paused")
 		}
-		return state("polled")
+		return cell.State("polled")
 	}},
-	{"dataset", "Dataset", func(d directories.Discovery) any { return link{d.Dataset, toDataset(d.Dataset)} }},
+	{"dataset", "Dataset", func(d directories.Discovery) any { return cell.To(d.Dataset, toDataset(d.Dataset)) }},
 	{"group", "Group", func(d directories.Discovery) any { return d.Group }},
-	{"every_seconds", "Every", func(d directories.Discovery) any { return span(d.Every) }},
+	{"every_seconds", "Every", func(d directories.Discovery) any { return cell.Span(d.Every) }},
 	{"by", "Set by", func(d directories.Discovery) any { return d.By }},
 	{"when", "Set", func(d directories.Discovery) any { return d.When }},
 	{"why", "Why", func(d directories.Discovery) any { return d.Why }},
 }}
 
 var slotColumns = columns[slots.Slot]{operation: "slot.ls", title: "Slots", none: "There are no slots.", list: []column[slots.Slot]{
-	{"id", "Slot", func(s slots.Slot) any { return link{string(s.ID), toSlot(string(s.ID))} }},
-	{"status", "State", func(s slots.Slot) any { return state(strings.ToLower(string(s.Status))) }},
+	{"id", "Slot", func(s slots.Slot) any { return cell.To(string(s.ID), toSlot(string(s.ID))) }},
+	{"status", "State", func(s slots.Slot) any { return cell.State(strings.ToLower(string(s.Status))) }},
 	{"opens_at", "Opens", func(s slots.Slot) any { return s.Opens }},
 	{"closes_at", "Closes", func(s slots.Slot) any { return s.Closes }},
 	{"files", "Files", func(s slots.Slot) any { return s.Files.All }},
@@ -70,8 +71,8 @@ var slotColumns = columns[slots.Slot]{operation: "slot.ls", title: "Slots", none
 }}
 
 var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries", none: "No list of identifiers was asked about.", list: []column[queries.Query]{
-	{"id", "Query", func(q queries.Query) any { return link{string(q.ID), toQuery(string(q.ID))} }},
-	{"status", "State", func(q queries.Query) any { return state(strings.ToLower(string(q.Status))) }},
+	{"id", "Query", func(q queries.Query) any { return cell.To(string(q.ID), toQuery(string(q.ID))) }},
+	{"status", "State", func(q queries.Query) any { return cell.State(strings.ToLower(string(q.Status))) }},
 	{"submitter", "Asked by", func(q queries.Query) any { return q.Request.Submitter }},
 	{"received_at", "Received", func(q queries.Query) any { return q.Received }},
 	{"ended_at", "Ended", func(q queries.Query) any { return q.Ended }},
@@ -79,7 +80,7 @@ var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries
 }}
 
 var peopleColumns = columns[people.User]{operation: "user.ls", title: "People", none: "There are no users: `accession user add` adds one.", list: []column[people.User]{
-	{"id", "User", func(u people.User) any { return link{u.ID, toUser(u.ID)} }},
+	{"id", "User", func(u people.User) any { return cell.To(u.ID, toUser(u.ID)) }},
 	{"display_name", "Name", func(u people.User) any { return u.DisplayName }},
 	{"mail", "Mail", func(u people.User) any { return u.Mail }},
 	{"rights", "Rights", func(u people.User) any { return rightsOf(u.Rights) }},
@@ -102,7 +103,7 @@ func rightsOf(all []people.Right) string {
 
 var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", none: "There are no keys: `accession key add` makes one.", list: []column[people.Key]{
 	{"id", "Key", func(k people.Key) any { return k.ID }},
-	{"user", "User", func(k people.Key) any { return link{k.User, toUser(k.User)} }},
+	{"user", "User", func(k people.Key) any { return cell.To(k.User, toUser(k.User)) }},
 	{"label", "Label", func(k people.Key) any { return k.Label }},
 	{"created_at", "Made", func(k people.Key) any { return k.CreatedAt }},
 	{"expires_at", "Expires", func(k people.Key) any { return k.ExpiresAt }},
@@ -117,18 +118,18 @@ var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", 
 	{"address", "From", func(e people.Entry) any { return e.Address }},
 	{"action", "What", func(e people.Entry) any { return e.Action }},
 	{"subject", "On", func(e people.Entry) any { return e.Subject }},
-	{"outcome", "Outcome", func(e people.Entry) any { return state(e.Outcome) }},
+	{"outcome", "Outcome", func(e people.Entry) any { return cell.State(e.Outcome) }},
 	{"detail", "Detail", func(e people.Entry) any { return e.Detail }},
 	{"reason", "Reason", func(e people.Entry) any { return e.Reason }},
 }}
 
 var depositColumns = columns[drops.Shown]{operation: "drop.ls", title: "Deposits that are no batches yet", none: "No file waits to become a batch.", list: []column[drops.Shown]{
-	{"id", "Deposit", func(d drops.Shown) any { return link{d.ID, toDeposit(d.ID)} }},
-	{"state", "State", func(d drops.Shown) any { return state(d.State) }},
+	{"id", "Deposit", func(d drops.Shown) any { return cell.To(d.ID, toDeposit(d.ID)) }},
+	{"state", "State", func(d drops.Shown) any { return cell.State(d.State) }},
 	{"file_name", "File", func(d drops.Shown) any { return d.FileName }},
 	{"submitter", "Depositor", func(d drops.Shown) any { return d.Submitter }},
 	{"profile", "Profile", func(d drops.Shown) any { return d.Profile }},
-	{"size", "Size", func(d drops.Shown) any { return size(d.Size) }},
+	{"size", "Size", func(d drops.Shown) any { return cell.Size(d.Size) }},
 	{"received", "Received", func(d drops.Shown) any { return d.Received }},
 	{"refused", "Refused because", func(d drops.Shown) any {
 		if d.Refused == nil {

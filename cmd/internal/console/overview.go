@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/app/status"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -67,9 +68,9 @@ func (*Console) overview(v *visit) (page, error) {
 
 // recentColumns are the batches on the overview.
 var recentColumns = columns[app.BatchSummary]{title: "Batches of the last seven days", none: "No batch was submitted in the last seven days.", list: []column[app.BatchSummary]{
-	{"id", "Batch", func(b app.BatchSummary) any { return link{b.ID, toBatch(b.ID)} }},
+	{"id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }},
 	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
-	{"status", "State", func(b app.BatchSummary) any { return state(b.Status) }},
+	{"status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }},
 	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
 	{"jobs", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
 	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
@@ -79,7 +80,7 @@ var recentColumns = columns[app.BatchSummary]{title: "Batches of the last seven 
 func (d *overviewPage) failed(v *visit) error {
 	p, err := get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"state": {string(domain.BatchFailed)}, "limit": {"10"}})
 	for _, b := range p.Items {
-		text := fmt.Sprintf("%s has failed: %s of %s jobs", shown(titleOf(b)), count(b.JobsFailed), count(deref(b.RowsListed)))
+		text := fmt.Sprintf("%s has failed: %s of %s jobs", cell.Line(titleOf(b)), cell.Count(b.JobsFailed), cell.Count(deref(b.RowsListed)))
 		d.Person = append(d.Person, line{Text: text, To: toBatch(b.ID)})
 	}
 	return err
@@ -104,13 +105,13 @@ func (d *overviewPage) stands(s status.Status) {
 		}
 	}
 	for _, b := range s.Batches {
-		d.Batches = append(d.Batches, fact{string(b.State), cellOf(linked{b.Batches, Path + "batches?state=" + url.QueryEscape(string(b.State))})})
+		d.Batches = append(d.Batches, fact{string(b.State), cell.Of(cell.CountTo(b.Batches, Path+"batches?state="+url.QueryEscape(string(b.State))))})
 		if b.State == domain.BatchFailed && b.Batches > 0 {
-			d.Person = append(d.Person, line{Text: count(b.Batches) + " batches have failed jobs", To: Path + "batches?state=failed"})
+			d.Person = append(d.Person, line{Text: cell.Count(b.Batches) + " batches have failed jobs", To: Path + "batches?state=failed"})
 		}
 	}
 	for _, stands := range s.Standing {
-		l := line{Text: shown(stands.What), Remedy: stands.Remedy}
+		l := line{Text: cell.Line(stands.What), Remedy: stands.Remedy}
 		if at := shownAt[stands.Code]; at != "" {
 			l.To = Path + at
 		}
@@ -124,10 +125,10 @@ func (d *overviewPage) stands(s status.Status) {
 		}
 	}
 	if o := s.Outbox; o != nil && o.Seconds > lagOf.Seconds() {
-		d.Late = append(d.Late, line{Text: fmt.Sprintf("the log is %s behind the live state, by %s events", spanOf(o.Seconds), count(int64(o.Unsent))), To: Path + "servers"})
+		d.Late = append(d.Late, line{Text: fmt.Sprintf("the log is %s behind the live state, by %s events", cell.Seconds(o.Seconds), cell.Count(int64(o.Unsent))), To: Path + "servers"})
 	}
 	if p := s.Projection; p != nil && p.Seconds > lagOf.Seconds() {
-		d.Late = append(d.Late, line{Text: fmt.Sprintf("the tables are %s behind the log, by %s events", spanOf(p.Seconds), count(p.Events)), To: Path + "servers"})
+		d.Late = append(d.Late, line{Text: fmt.Sprintf("the tables are %s behind the log, by %s events", cell.Seconds(p.Seconds), cell.Count(p.Events)), To: Path + "servers"})
 	}
 	oldest := map[string]standing.Oldest{}
 	for _, o := range s.Oldest {
@@ -152,9 +153,9 @@ type waitingIn struct {
 }
 
 var waitingColumns = columns[waitingIn]{title: "Live jobs by state", none: "ZooKeeper does not answer.", list: []column[waitingIn]{
-	{"state", "State", func(w waitingIn) any { return state(w.State) }},
+	{"state", "State", func(w waitingIn) any { return cell.State(w.State) }},
 	{"jobs", "Jobs", func(w waitingIn) any {
-		return linked{int64(w.Jobs), Path + "jobs?state=" + url.QueryEscape(string(w.State))}
+		return cell.CountTo(int64(w.Jobs), Path+"jobs?state="+url.QueryEscape(string(w.State)))
 	}},
 	{"oldest", "Waits longest", func(w waitingIn) any { return linkOrNone(w.oldest.ID, toJob) }},
 	{"since", "Since", func(w waitingIn) any { return w.oldest.Since }},
@@ -172,13 +173,13 @@ var serverColumns = columns[status.ServerStatus]{title: "Servers", none: "No ser
 	{"state", "State", func(s status.ServerStatus) any {
 		switch {
 		case s.Lost:
-			return state("lost")
+			return cell.State("lost")
 		case s.OK:
-			return state("answers")
+			return cell.State("answers")
 		}
-		return state("away")
+		return cell.State("away")
 	}},
-	{"seconds", "Answers in", func(s status.ServerStatus) any { return span(s.Seconds) }},
+	{"seconds", "Answers in", func(s status.ServerStatus) any { return cell.Span(s.Seconds) }},
 	{"error", "Error", func(s status.ServerStatus) any { return s.Error }},
 }}
 
@@ -203,16 +204,16 @@ func (*Console) servers(v *visit) (page, error) {
 	}
 	d := serversPage{Servers: serverColumns.table(s.Servers), Workers: workerColumns.table(s.Workers), Hosts: hostColumns.table(s.Hosts)}
 	if o := s.Outbox; o != nil {
-		d.Facts = append(d.Facts, facts("Events not in the log yet", o.Unsent, "The oldest of them waits for", span(o.Seconds))...)
+		d.Facts = append(d.Facts, facts("Events not in the log yet", o.Unsent, "The oldest of them waits for", cell.Span(o.Seconds))...)
 	}
 	if l := s.Log; l != nil {
 		d.Facts = append(d.Facts, facts("Last sequence of the log", int64(l.Last))...)
 	}
 	if p := s.Projection; p != nil {
-		d.Facts = append(d.Facts, facts("Events not in the tables yet", p.Events, "The tables are behind by", span(p.Seconds), "Events that cannot be applied", p.HeldEvents, "Migrations to come", p.PendingMigrations)...)
+		d.Facts = append(d.Facts, facts("Events not in the tables yet", p.Events, "The tables are behind by", cell.Span(p.Seconds), "Events that cannot be applied", p.HeldEvents, "Migrations to come", p.PendingMigrations)...)
 	}
 	if t := s.Types; t != nil {
-		d.Facts = append(d.Facts, facts("The stream by types is behind by", span(t.Seconds))...)
+		d.Facts = append(d.Facts, facts("The stream by types is behind by", cell.Span(t.Seconds))...)
 	}
 	return page{Name: "servers", Title: "Servers", Where: "servers", Data: d}, nil
 }
@@ -244,13 +245,13 @@ var queueColumns = columns[app.Queue]{title: "Queues of jobs", none: "There are 
 		if q.Name == domain.QueueIngest {
 			return int64(q.Depth)
 		}
-		return linked{int64(q.Depth), Path + "jobs?state=" + url.QueryEscape(q.Name)}
+		return cell.CountTo(int64(q.Depth), Path+"jobs?state="+url.QueryEscape(q.Name))
 	}},
 	{"state", "State", func(q app.Queue) any {
 		if q.Pause != nil {
-			return state("paused")
+			return cell.State("paused")
 		}
-		return state("open")
+		return cell.State("open")
 	}},
 	{"since", "Paused since", func(q app.Queue) any { return holdOf(q.Pause).When }},
 	{"by", "By", func(q app.Queue) any { return holdOf(q.Pause).By }},
@@ -259,13 +260,13 @@ var queueColumns = columns[app.Queue]{title: "Queues of jobs", none: "There are 
 
 var collectionColumns = columns[app.Collection]{title: "Collections", none: "No profile names a collection.", list: []column[app.Collection]{
 	{"collection", "Collection", func(c app.Collection) any {
-		return link{c.Name, Path + "batches?collection=" + url.QueryEscape(c.Name)}
+		return cell.To(c.Name, Path+"batches?collection="+url.QueryEscape(c.Name))
 	}},
 	{"state", "State", func(c app.Collection) any {
 		if c.Hold != nil {
-			return state("held")
+			return cell.State("held")
 		}
-		return state("open")
+		return cell.State("open")
 	}},
 	{"since", "On hold since", func(c app.Collection) any { return holdOf(c.Hold).When }},
 	{"by", "By", func(c app.Collection) any { return holdOf(c.Hold).By }},
@@ -322,7 +323,7 @@ func (*Console) queues(v *visit) (page, error) {
 			if c.Hold == nil && deref(c.Batches)+deref(c.Jobs) > 0 && mayAct(v, c.Name) {
 				of = append(of, heldBy(c.Name)...)
 			}
-			d.Actions = append(d.Actions, way{"Collection " + shown(c.Name), of})
+			d.Actions = append(d.Actions, way{"Collection " + cell.Line(c.Name), of})
 		}
 	}
 	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=setting", Data: d}, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -38,7 +39,7 @@ type columns[T any] struct {
 type table struct {
 	Name, Title, None string
 	Heads             []head
-	Rows              [][]cell
+	Rows              [][]cell.Cell
 	// Total counts all that the filter chooses, nil = not counted.
 	Total *int64
 	// First and Next are the addresses of those pages, "" = this is the first, or the last. CSV has
@@ -119,9 +120,9 @@ func (c columns[T]) table(items []T) table {
 		t.Heads = append(t.Heads, head{Label: col.label})
 	}
 	for _, item := range items {
-		row := make([]cell, len(c.list))
+		row := make([]cell.Cell, len(c.list))
 		for i, col := range c.list {
-			row[i] = broken(cellOf(col.value(item)))
+			row[i] = cell.Of(col.value(item)).Broken()
 			t.Heads[i].Number = t.Heads[i].Number || row[i].Number
 		}
 		t.Rows = append(t.Rows, row)
@@ -171,28 +172,28 @@ func (c columns[T]) sorted(t *table, path string, query url.Values) error {
 		return problem.Of(app.Invalid, "there is no column to sort by of this name", "follow the head of a column")
 	}
 	for i, col := range c.list {
-		if !slices.ContainsFunc(t.Rows, func(row []cell) bool { return row[i].Kind == "bar" }) {
+		if !slices.ContainsFunc(t.Rows, func(row []cell.Cell) bool { return row[i].Kind == "bar" }) {
 			t.sortBy(i, col.name, path, query)
 		}
 	}
 	if at < 0 {
 		return nil
 	}
-	slices.SortStableFunc(t.Rows, func(a, b []cell) int {
+	slices.SortStableFunc(t.Rows, func(a, b []cell.Cell) int {
 		x, y := a[at], b[at]
-		if x.order == nil || y.order == nil {
+		if x.Empty() || y.Empty() {
 			return cmp.Compare(none(x), none(y))
 		}
 		if down {
-			return y.compare(x)
+			return y.Compare(x)
 		}
-		return x.compare(y)
+		return x.Compare(y)
 	})
 	return nil
 }
 
-func none(c cell) int {
-	if c.order == nil {
+func none(c cell.Cell) int {
+	if c.Empty() {
 		return 1
 	}
 	return 0
@@ -256,7 +257,7 @@ func (c columns[T]) download(v *visit, w http.ResponseWriter) error {
 func (c columns[T]) row(item T) (row []any) {
 	for _, col := range c.list {
 		if value := col.value(item); !isBar(value) {
-			row = append(row, plainOf(value))
+			row = append(row, cell.Plain(value))
 		}
 	}
 	return row
@@ -277,7 +278,7 @@ func (c columns[T]) begin(w http.ResponseWriter) (*export.CSV, error) {
 }
 
 func isBar(v any) bool {
-	_, is := v.(bar)
+	_, is := v.(cell.Bar)
 	return is
 }
 

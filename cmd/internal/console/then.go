@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -13,7 +14,7 @@ import (
 // failed. What waited for whom is live state, which no history keeps.
 type overviewThen struct {
 	At       *app.AsOf
-	Jobs     bar
+	Jobs     cell.Bar
 	All      int64
 	States   table
 	Failures table
@@ -32,10 +33,10 @@ type jobsThen struct {
 
 var jobsThenColumns = columns[jobsThen]{title: "Jobs by collection and state", none: "There were no jobs.", list: []column[jobsThen]{
 	{"collection", "Collection", func(j jobsThen) any { return j.Collection }},
-	{"status", "State", func(j jobsThen) any { return state(j.Status) }},
+	{"status", "State", func(j jobsThen) any { return cell.State(j.Status) }},
 	{"jobs", "Jobs", func(j jobsThen) any { return j.Jobs }},
 	{"files", "Files", func(j jobsThen) any { return j.Files }},
-	{"bytes", "Size", func(j jobsThen) any { return size(j.Bytes) }},
+	{"bytes", "Size", func(j jobsThen) any { return cell.Size(j.Bytes) }},
 	{"oldest_since", "The first since", func(j jobsThen) any { return j.Oldest }},
 }}
 
@@ -52,9 +53,9 @@ type failedThen struct {
 }
 
 var failedThenColumns = columns[failedThen]{title: "Failed attempts by reason", none: "No attempt had failed.", list: []column[failedThen]{
-	{"reason", "Why", func(f failedThen) any { return reason{f.Class, f.Code, f.Message} }},
+	{"reason", "Why", func(f failedThen) any { return cell.Why(f.Class, f.Code, f.Message) }},
 	{"kind", "Of", func(f failedThen) any { return f.Kind }},
-	{"failed_in", "Failed in", func(f failedThen) any { return state(f.FailedIn) }},
+	{"failed_in", "Failed in", func(f failedThen) any { return cell.State(f.FailedIn) }},
 	{"failures", "Attempts", func(f failedThen) any { return f.Failures }},
 	{"unresolved", "Unresolved then", func(f failedThen) any { return f.Unresolved }},
 	{"last_failed_at", "Last", func(f failedThen) any { return f.Last }},
@@ -79,7 +80,7 @@ var submittedThenColumns = columns[submittedThen]{title: "Batches by depositor",
 	{"batches_completed", "Completed", func(s submittedThen) any { return s.Completed }},
 	{"batches_failed", "Failed", func(s submittedThen) any { return s.Failed }},
 	{"jobs", "Sum of jobs", func(s submittedThen) any {
-		return sumOf("jobs", counted{"completed", s.JobsDone}, counted{"in_progress", s.InProgress}, counted{"held", s.JobsHeld}, counted{"failed", s.JobsFailed}, counted{"deleted", s.Deleted})
+		return cell.Sum("jobs", cell.N("completed", s.JobsDone), cell.N("in_progress", s.InProgress), cell.N("held", s.JobsHeld), cell.N("failed", s.JobsFailed), cell.N("deleted", s.Deleted))
 	}},
 }}
 
@@ -113,7 +114,7 @@ func overviewAt(v *visit, at url.Values) (page, error) {
 			n["in_progress"] += j.Jobs
 		}
 	}
-	d.Jobs = sumOf("jobs", counted{"completed", n["completed"]}, counted{"in_progress", n["in_progress"]}, counted{"held", n["held"]}, counted{"failed", n["failed"]}, counted{"deleted", n["deleted"]})
+	d.Jobs = cell.Sum("jobs", cell.N("completed", n["completed"]), cell.N("in_progress", n["in_progress"]), cell.N("held", n["held"]), cell.N("failed", n["failed"]), cell.N("deleted", n["deleted"]))
 	failures, _, err := reported[failedThen](v, "failures", "reasons", at)
 	if err != nil {
 		return page{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/entry"
 )
@@ -25,8 +26,8 @@ import (
 type thing struct {
 	State   string
 	Since   *time.Time
-	Why     cell
-	Sum     *bar
+	Why     cell.Cell
+	Sum     *cell.Bar
 	Text    string // what a program wrote, on lines of its own
 	Facts   []fact
 	Tables  []table
@@ -40,7 +41,7 @@ const everything = "*"
 
 // page returns the page of the thing.
 func (t thing) page(title, follow string) (page, error) {
-	return page{Name: "thing", Title: short(title), Where: "more", Follow: follow, Data: t}, nil
+	return page{Name: "thing", Title: cell.Short(title), Where: "more", Follow: follow, Data: t}, nil
 }
 
 func since(t domain.Time) *time.Time {
@@ -70,15 +71,15 @@ func (*Console) entry(v *visit) (page, error) {
 		return page{}, err
 	}
 	id := string(e.ID)
-	t := thing{State: string(e.Status), Why: whole(reason{message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table{inputColumns.table(e.Inputs)}}
+	t := thing{State: string(e.Status), Why: cell.Whole(cell.Reason{Message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table{inputColumns.table(e.Inputs)}}
 	t.Facts = facts("Entry", id, "Dataset", linkOrNone(e.Dataset, toDataset), "Group", e.Group, "Key", e.Key, "Priority", int(e.Priority), "Requested by", e.Submitter, "Attempt", e.Attempt, "Worker", e.Worker,
-		"Who must act", strings.TrimPrefix(acts[e.WhoActs], "for "), "Requested", e.Requested, "Taken", e.Claimed, "Ended", e.Ended)
+		"Who must act", strings.TrimPrefix(cell.Acting[e.WhoActs], "for "), "Requested", e.Requested, "Taken", e.Claimed, "Ended", e.Ended)
 	if job, ok := strings.CutPrefix(e.Key, "job/"); ok {
 		job, _, _ = strings.Cut(job, "/")
 		t.Links = append(t.Links, doable{"The job whose step it is", toJob(job)})
 	}
 	if r := e.Result; r != nil {
-		t.Facts = append(t.Facts, facts("Exit status", r.ExitStatus, "Result", size(r.Size), "SHA-256 of the result", r.SHA256)...)
+		t.Facts = append(t.Facts, facts("Exit status", r.ExitStatus, "Result", cell.Size(r.Size), "SHA-256 of the result", r.SHA256)...)
 		if t.Text = r.LastLines; r.Value != nil {
 			if text, err := json.MarshalIndent(r.Value, "", "  "); err == nil {
 				t.Text = strings.TrimSpace(t.Text + "\n" + string(text))
@@ -86,23 +87,23 @@ func (*Console) entry(v *visit) (page, error) {
 		}
 		outputs := columns[entry.Output]{title: "Outputs", none: "The worker left no files beside the result.", list: []column[entry.Output]{
 			{"name", "Name", func(o entry.Output) any {
-				return link{o.Name, toEntry(id) + "/outputs/" + url.PathEscape(o.Name)}
+				return cell.To(o.Name, toEntry(id)+"/outputs/"+url.PathEscape(o.Name))
 			}},
-			{"size", "Size", func(o entry.Output) any { return size(o.Size) }}, {"sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 }}}}
+			{"size", "Size", func(o entry.Output) any { return cell.Size(o.Size) }}, {"sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 }}}}
 		t.Tables = append(t.Tables, outputs.table(r.Outputs))
 	}
 	return t.page("Work "+id, "")
 }
 
 var slotLife = columns[slots.Transition]{title: "Life", none: "It has no states.", list: []column[slots.Transition]{
-	{"to", "State", func(t slots.Transition) any { return state(strings.ToLower(t.ToStatus)) }},
+	{"to", "State", func(t slots.Transition) any { return cell.State(strings.ToLower(t.ToStatus)) }},
 	{"at", "From", func(t slots.Transition) any { return t.At }},
 	{"actor", "By", func(t slots.Transition) any { return t.Actor }},
-	{"reason", "Why", func(t slots.Transition) any { return reasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+	{"reason", "Why", func(t slots.Transition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
 }}
 
-func filesOfSlot(s slots.Slot) bar {
-	return sumOf("files", counted{"processed", s.Files.Processed}, counted{"ready", s.Files.Ready}, counted{"waiting", s.Files.Waiting}, counted{"skipped", s.Files.Skipped}, counted{"given_up", s.Files.GivenUp})
+func filesOfSlot(s slots.Slot) cell.Bar {
+	return cell.Sum("files", cell.N("processed", s.Files.Processed), cell.N("ready", s.Files.Ready), cell.N("waiting", s.Files.Waiting), cell.N("skipped", s.Files.Skipped), cell.N("given_up", s.Files.GivenUp))
 }
 
 func (*Console) slot(v *visit) (page, error) {
@@ -111,14 +112,14 @@ func (*Console) slot(v *visit) (page, error) {
 		return page{}, err
 	}
 	sum := filesOfSlot(s.Slot)
-	t := thing{State: string(s.Status), Since: since(s.Since), Why: whole(reason{message: s.Reason}), Sum: &sum, Tables: []table{slotLife.table(s.Transitions)}}
+	t := thing{State: string(s.Status), Since: since(s.Since), Why: cell.Whole(cell.Reason{Message: s.Reason}), Sum: &sum, Tables: []table{slotLife.table(s.Transitions)}}
 	collection := ""
 	if d, err := get[directories.Dataset](v, "dataset.show", nil, s.Dataset); err == nil {
 		collection = d.Collection
 	}
 	t.Actions = actionsOn(v, "slots", string(s.ID), collection, nil)
-	t.Facts = facts("Slot", string(s.ID), "Dataset", link{s.Dataset, toDataset(s.Dataset)}, "Group", s.Group, "Opens", s.Opens, "Closes", s.Closes, "Files", s.Files.All, "Arrived", s.Files.Arrived,
-		"Size of those", size(s.Files.Bytes), "Made by", s.MadeBy)
+	t.Facts = facts("Slot", string(s.ID), "Dataset", cell.To(s.Dataset, toDataset(s.Dataset)), "Group", s.Group, "Opens", s.Opens, "Closes", s.Closes, "Files", s.Files.All, "Arrived", s.Files.Arrived,
+		"Size of those", cell.Size(s.Files.Bytes), "Made by", s.MadeBy)
 	t.Links = []doable{{"Its files", with(Path+"files", url.Values{"dataset": {s.Dataset}}, "group", s.Group)}}
 	return t.page("Slot "+s.Group+" of "+s.Dataset, "kind=slot")
 }
@@ -142,11 +143,11 @@ func (*Console) directory(v *visit) (page, error) {
 		collection = of.Collection
 	}
 	t.Actions = actionsOn(v, "directories", d.Name, collection, nil)
-	t.Facts = facts("Name", d.Name, "Directory", d.URL, "Dataset", link{d.Dataset, toDataset(d.Dataset)}, "Group", d.Group, "Groups by", d.GroupBy, "Polled every", span(d.Every), "Only names", d.Pattern,
+	t.Facts = facts("Name", d.Name, "Directory", d.URL, "Dataset", cell.To(d.Dataset, toDataset(d.Dataset)), "Group", d.Group, "Groups by", d.GroupBy, "Polled every", cell.Span(d.Every), "Only names", d.Pattern,
 		"Only newer than", d.NewerThan, "Set by", d.By, "Set", d.When, "Why", d.Why)
 	if p := d.Last; p != nil {
-		t.Why = whole(reason{message: p.Error})
-		t.Facts = append(t.Facts, facts("Last poll", state(p.Outcome), "Begun", p.Begun, "Ended", p.Ended, "Next", p.Next, "Directories", p.Directories, "Files listed", p.Files, "New", p.New, "Changed", p.Changed, "Gone", p.Gone)...)
+		t.Why = cell.Whole(cell.Reason{Message: p.Error})
+		t.Facts = append(t.Facts, facts("Last poll", cell.State(p.Outcome), "Begun", p.Begun, "Ended", p.Ended, "Next", p.Next, "Directories", p.Directories, "Files listed", p.Files, "New", p.New, "Changed", p.Changed, "Gone", p.Gone)...)
 	}
 	if g := d.Groups; g != nil {
 		t.Facts = append(t.Facts, facts("Groups that became deposits", g.Deposited, "Groups that wait", g.Waiting)...)
@@ -195,16 +196,16 @@ func (*Console) query(v *visit) (page, error) {
 		return page{}, err
 	}
 	id, r := string(q.ID), q.Request
-	t := thing{State: string(q.Status), Why: whole(reason{message: q.Reason}), Actions: actionsOn(v, "queries", id, everything, nil)}
-	t.Facts = facts("Query", id, "Asked by", r.Submitter, "File", r.FileName, "Size of the list", size(r.Size), "Lines", r.Lines, "Wrong lines", r.Wrong, "Processor", q.Processor, "Received", q.Received, "Begun", q.Grabbed, "Ended", q.Ended)
+	t := thing{State: string(q.Status), Why: cell.Whole(cell.Reason{Message: q.Reason}), Actions: actionsOn(v, "queries", id, everything, nil)}
+	t.Facts = facts("Query", id, "Asked by", r.Submitter, "File", r.FileName, "Size of the list", cell.Size(r.Size), "Lines", r.Lines, "Wrong lines", r.Wrong, "Processor", q.Processor, "Received", q.Received, "Begun", q.Grabbed, "Ended", q.Ended)
 	if a := q.Answer; a != nil {
-		sum := sumOf("lines", counted{"completed", int64(a.Found)}, counted{"skipped", int64(a.NotFound)}, counted{"failed", int64(a.Wrong)})
+		sum := cell.Sum("lines", cell.N("completed", int64(a.Found)), cell.N("skipped", int64(a.NotFound)), cell.N("failed", int64(a.Wrong)))
 		sum.Parts[0].Name, sum.Parts[1].Name, sum.Parts[2].Name = "found", "not_found", "wrong"
 		t.Sum = &sum
 		t.Links = []doable{{"The answers", toQuery(id) + "/report?format=html"}, {"As CSV", toQuery(id) + "/report?format=csv"}, {"As JSON", toQuery(id) + "/report?format=json"}}
 	}
 	if m := q.Mail; m != nil {
-		t.Facts = append(t.Facts, facts("Mail", state(string(m.State)), "Recipients", m.Recipients, "Attempts", m.Attempts, "Delivered", m.DeliveredAt, "Error", m.Error)...)
+		t.Facts = append(t.Facts, facts("Mail", cell.State(string(m.State)), "Recipients", m.Recipients, "Attempts", m.Attempts, "Delivered", m.DeliveredAt, "Error", m.Error)...)
 	}
 	return t.page("Query "+id, "kind=query")
 }
@@ -246,7 +247,7 @@ var rightColumns = columns[people.Right]{title: "Rights", none: "The user may do
 }}
 
 var objectColumns = columns[objects.Object]{operation: "object.ls", title: "Objects", none: "No object is stored, as far as these conditions choose.", list: []column[objects.Object]{
-	{"id", "Object", func(o objects.Object) any { return link{o.ID, toObject(o.ID)} }},
+	{"id", "Object", func(o objects.Object) any { return cell.To(o.ID, toObject(o.ID)) }},
 	{"title", "Title", func(o objects.Object) any { return o.Title }},
 	{"creator", "Creator", func(o objects.Object) any { return o.Creator }},
 	{"collection", "Collection", func(o objects.Object) any { return o.Collection }},
@@ -260,9 +261,9 @@ func (*Console) object(v *visit) (page, error) {
 		return page{}, err
 	}
 	versions := columns[objects.Version]{title: "Versions", none: "It has no version.", list: []column[objects.Version]{
-		{"version", "Version", func(n objects.Version) any { return linked{n.Version, toVersion(o.ID, n.Version)} }},
+		{"version", "Version", func(n objects.Version) any { return cell.CountTo(n.Version, toVersion(o.ID, n.Version)) }},
 		{"files", "Files", func(n objects.Version) any { return n.Files }},
-		{"bytes", "Size", func(n objects.Version) any { return size(n.Bytes) }},
+		{"bytes", "Size", func(n objects.Version) any { return cell.Size(n.Bytes) }},
 		{"job_id", "Job", func(n objects.Version) any { return linkOrNone(n.JobID, toJob) }},
 		{"batch_id", "Batch", func(n objects.Version) any { return linkOrNone(n.BatchID, toBatch) }},
 		{"submitter", "Depositor", func(n objects.Version) any { return n.Submitter }},
@@ -271,7 +272,7 @@ func (*Console) object(v *visit) (page, error) {
 	t := thing{Tables: []table{versions.table(o.Versions)}}
 	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
 	if w := o.Tombstone; w != nil {
-		t.State, t.Since, t.Why = "withdrawn", &w.Since, whole(w.Reason)
+		t.State, t.Since, t.Why = "withdrawn", &w.Since, cell.Whole(w.Reason)
 		t.Facts = append(t.Facts, facts("Withdrawal requested by", w.RequestedBy, "Approved by", w.ApprovedBy, "Content removed", w.RemovedAt)...)
 	} else if mayAct(v, o.Collection) {
 		t.Actions = []doable{{wordsOf(withdraw), toObject(o.ID) + "/do/" + withdraw}}
@@ -288,17 +289,17 @@ func (*Console) version(v *visit) (page, error) {
 	}
 	files := columns[objects.File]{title: "Files", none: "It has no files.", list: []column[objects.File]{
 		{"name", "Name", func(f objects.File) any {
-			return link{f.Name, toObject(id) + "/versions/" + url.PathEscape(n) + "/files/" + url.PathEscape(f.Name) + "?kind=" + url.QueryEscape(f.Kind)}
+			return cell.To(f.Name, toObject(id)+"/versions/"+url.PathEscape(n)+"/files/"+url.PathEscape(f.Name)+"?kind="+url.QueryEscape(f.Kind))
 		}},
 		{"kind", "From", func(f objects.File) any {
 			return map[string]string{"producer": "the depositor", "system": "Accession"}[f.Kind]
 		}},
-		{"size", "Size", func(f objects.File) any { return size(f.Size) }},
+		{"size", "Size", func(f objects.File) any { return cell.Size(f.Size) }},
 		{"mime_type", "Type", func(f objects.File) any { return f.MimeType }},
 		{"sha256", "SHA-256", func(f objects.File) any { return f.SHA256 }},
 	}}
 	t := thing{Tables: []table{files.table(p.Items)}, Links: []doable{{"All versions", toObject(id)}, {"Its storage manifest", toObject(id) + "/versions/" + url.PathEscape(n) + "/manifest"}}}
-	t.Facts = facts("Object", link{id, toObject(id)}, "Version", n)
+	t.Facts = facts("Object", cell.To(id, toObject(id)), "Version", n)
 	if p.Next != "" {
 		t.Next = with(v.URL.EscapedPath(), nil, "cursor", string(p.Next))
 	}

@@ -5,14 +5,15 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 )
 
 // withdraw is the verb that requests the withdrawal of an object.
 const withdraw = "withdraw"
 
 var withdrawalColumns = columns[withdrawal.Withdrawal]{operation: "object.withdrawals", title: "Withdrawals", none: "No withdrawal of an object was requested: the page of an object does that.", list: []column[withdrawal.Withdrawal]{
-	{"id", "Object", func(w withdrawal.Withdrawal) any { return link{w.ID, toObject(w.ID)} }},
-	{"state", "State", func(w withdrawal.Withdrawal) any { return state(w.State) }},
+	{"id", "Object", func(w withdrawal.Withdrawal) any { return cell.To(w.ID, toObject(w.ID)) }},
+	{"state", "State", func(w withdrawal.Withdrawal) any { return cell.State(w.State) }},
 	{"collection", "Collection", func(w withdrawal.Withdrawal) any { return w.Collection }},
 	{"reason", "Why", func(w withdrawal.Withdrawal) any { return w.Reason }},
 	{"requested_by", "Requested by", func(w withdrawal.Withdrawal) any { return w.RequestedBy }},
@@ -29,7 +30,7 @@ func decides(verb string) column[withdrawal.Withdrawal] {
 		if w.State != withdrawal.Requested {
 			return nil
 		}
-		return link{wordsOf(verb), toObject(w.ID) + "/do/" + verb}
+		return cell.To(wordsOf(verb), toObject(w.ID)+"/do/"+verb)
 	}}
 }
 

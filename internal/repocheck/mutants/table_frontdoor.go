@@ -467,7 +467,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/console", Test: "TestSignIn",
 }, {
 	Name: "texts of outsiders on one line", Why: "a name turns around how the page beside it reads",
-	At: "cmd/internal/console shown", Do: []Op{Return("s", "Line")},
+	At: "cmd/internal/console/internal/cell Line", Do: []Op{Return("s", "Line")},
 	Package: "cmd/internal/console", Test: "TestHostileNames",
 }, {
 	Name: "pages for those who see all collections", Why: "the first page of a depositor is an error",
