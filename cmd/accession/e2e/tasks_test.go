@@ -14,7 +14,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-const leftOutside = "outside: [{state: pending}, {state: estimating, priority: 200}, {state: provisioning}, {state: recording}, {state: notify}]\nsteps: [{name: virusscan}]\nfetch:"
+const leftOutside = "outside: [{state: pending}, {state: estimating, priority: 200}, {state: provisioning}, {state: recording}, {state: notify}]\nsteps: [{name: virusscan}]\npriority: {unknown_size: 30}\nfetch:"
 
 // profileOfTasks makes a profile, and collection, named tasks that leaves states of jobs to workers
 // outside. No service may run yet.
@@ -210,11 +210,11 @@ func TestTasksThatFail(t *testing.T) {
 		t.Errorf("%s after %s", w.Entry, held)
 	}
 
-	// Estimating never fails: the size is unknown.
+	// Estimating never fails: the size is unknown, and the priority that of such jobs.
 	o.send("estimating", o.take("estimating", job), "fail", `{"class":"system","message":"no answer","never":true}`, http.StatusOK, "FAILED")
 	o.done("provisioning", job, "{}")
 	o.shown()
-	if n := o.count("select count(*) from accession.event where aggregate_id = $1 and type = 'job.estimated' and (data ->> 'unknown')::int = 1", job); n != 1 {
+	if n := o.count("select count(*) from accession.event where aggregate_id = $1 and type = 'job.estimated' and (data ->> 'unknown')::int = 1 and (data ->> 'priority')::int = 30", job); n != 1 {
 		t.Errorf("%d events say that the size is unknown", n)
 	}
 	w := o.take("processing", job)

@@ -198,6 +198,36 @@ func TestEstimatingKnowsNothing(t *testing.T) {
 	}
 }
 
+// A job of which some file has no known size gets the priority that its profile has for that,
+// also when its files cannot be listed; without one in the profile it keeps its own.
+func TestEstimatingOfUnknownSize(t *testing.T) {
+	t.Parallel()
+	w := newFixture(t, noRecords)
+	w.web.serve("/known", "12345")
+	list := func(path string, files ...string) string {
+		for i, f := range files {
+			files[i] = w.web.URL + f
+		}
+		w.web.serve(path, manifestOf("mrt-ingest-manifest", files...))
+		return path
+	}
+	some, none := list("/some.checkm", "/known", "/gone"), list("/none.checkm", "/known")
+	for _, c := range []struct {
+		path    string
+		unknown *int
+		want    int
+	}{
+		{some, nil, domain.PriorityDefault}, {none, new(30), domain.PriorityDefault}, {some, new(30), 30}, {"/missing.checkm", new(30), 30},
+	} {
+		p := w.set[tides]
+		p.Priority.UnknownSize = c.unknown
+		w.set[tides] = p
+		if j := w.job(w.jobIn(domain.JobProvisioning, domain.TypeObjectManifest, c.path)); j.Priority != c.want {
+			t.Errorf("%+v: priority %d", c, j.Priority)
+		}
+	}
+}
+
 // J7: a job waits while there is no space, says so once, and a smaller one passes.
 func TestProvisioningWaitsForSpace(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	p := t.Profile
 	if len(t.results) > 0 {
 		if e, err := outside.ParseEstimate(t.results[0].Result); err == nil {
-			return nextJob(e.Command(t.Job, p.Priority.ForObject))
+			return nextJob(e.Command(t.Job, p.Priority.ForEstimate))
 		}
 	}
 	files, err := s.Files(ctx, t.Profile, t.Job)
@@ -27,7 +27,7 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 			return out
 		}
 		t.Log.Info("the files cannot be listed, so their size is unknown", "error", err)
-		return nextJob(domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority})
+		return nextJob(domain.EstimateJob{Unknown: 1, Priority: p.Priority.ForEstimate(t.Job.Priority, 0, 1)})
 	}
 	if out, ok := s.sizes(ctx, t, files); !ok {
 		return out
@@ -43,7 +43,7 @@ func (s *steps) jobEstimating(ctx context.Context, t *JobTask) Outcome {
 	if cmd.Space = cmd.Bytes; t.Job.Configuration.PayloadType == domain.TypeContainer {
 		cmd.Space = plus(cmd.Bytes, cmd.Bytes) // its files beside it, if they are not compressed
 	}
-	cmd.Priority = p.Priority.ForObject(t.Job.Priority, cmd.Bytes)
+	cmd.Priority = p.Priority.ForEstimate(t.Job.Priority, cmd.Bytes, cmd.Unknown)
 	var away *logError
 	switch err := crash.Around("daemon/estimating/discover", func() error { return s.discover(ctx, t, files) }); {
 	case errors.As(err, &away):

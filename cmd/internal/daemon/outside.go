@@ -25,7 +25,7 @@ func (s *steps) leave(ctx context.Context, t *JobTask) *Outcome {
 	at, err := s.maker().Leave(ctx, t.Job, t.Profile, o, t.actor)
 	if at.Failed != nil && t.Job.State == domain.JobEstimating {
 		t.Log.Info("no worker outside has estimated it, so its size is unknown", "reason", at.Failed.Message)
-		return &Outcome{job: domain.EstimateJob{Unknown: 1, Priority: t.Job.Priority}}
+		return &Outcome{job: domain.EstimateJob{Unknown: 1, Priority: t.Profile.Priority.ForEstimate(t.Job.Priority, 0, 1)}}
 	}
 	return s.awaits(t, at, err, "leave it to workers outside")
 }

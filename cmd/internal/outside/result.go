@@ -45,10 +45,10 @@ func ParseEstimate(result []byte) (e Estimate, err error) {
 	return e, err
 }
 
-// Command returns the command that ends estimating with the result, for a job. A size that is
-// known lets the job be no more urgent than the profile says of large ones.
-func (e Estimate) Command(j domain.Job, forObject func(current int, size int64) int) domain.EstimateJob {
-	cmd := domain.EstimateJob{Files: *e.Files, Unknown: e.Unknown, Bytes: *e.Bytes, Space: max(e.Space, *e.Bytes), Priority: forObject(j.Priority, *e.Bytes)}
+// Command returns the command that ends estimating with the result, for a job. It is no more
+// urgent than the profile says of large ones, and of those of unknown size.
+func (e Estimate) Command(j domain.Job, rule func(current int, size int64, unknown int) int) domain.EstimateJob {
+	cmd := domain.EstimateJob{Files: *e.Files, Unknown: e.Unknown, Bytes: *e.Bytes, Space: max(e.Space, *e.Bytes), Priority: rule(j.Priority, *e.Bytes, e.Unknown)}
 	if e.Priority != nil {
 		cmd.Priority = *e.Priority
 	}

@@ -47,25 +47,25 @@ func TestResultsOfStates(t *testing.T) {
 }
 
 // TestEstimates: an estimate changes the priority as it says, or as the profile says of large
-// objects; the working space is never less than the files.
+// objects and of unknown sizes; the working space is never less than the files.
 func TestEstimates(t *testing.T) {
 	t.Parallel()
-	large := func(current int, size int64) int {
+	rule := func(current int, size int64, unknown int) int {
 		if size > 4 {
-			return current + 1
+			current++
 		}
-		return current
+		return current + 10*unknown
 	}
 	for result, want := range map[string]domain.EstimateJob{
 		`{"files":2,"bytes":5}`:                                     {Files: 2, Bytes: 5, Space: 5, Priority: 6},
-		`{"files":2,"bytes":4,"unknown":1,"space":3}`:               {Files: 2, Unknown: 1, Bytes: 4, Space: 4, Priority: 5},
+		`{"files":2,"bytes":4,"unknown":1,"space":3}`:               {Files: 2, Unknown: 1, Bytes: 4, Space: 4, Priority: 15},
 		`{"files":2,"bytes":5,"unknown":1,"space":9,"priority":99}`: {Files: 2, Unknown: 1, Bytes: 5, Space: 9, Priority: 99},
 	} {
 		e, err := outside.ParseEstimate([]byte(result))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := e.Command(domain.Job{Priority: 5}, large); got != want {
+		if got := e.Command(domain.Job{Priority: 5}, rule); got != want {
 			t.Errorf("%s: %+v, want %+v", result, got, want)
 		}
 	}

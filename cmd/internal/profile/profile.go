@@ -132,6 +132,9 @@ type Priority struct {
 	Default     int         `yaml:"default" json:"default"` // default 5
 	LargeBatch  LargeBatch  `yaml:"large_batch" json:"large_batch"`
 	LargeObject LargeObject `yaml:"large_object" json:"large_object"`
+	// UnknownSize is that of jobs of which no server states the size of at least one file, at
+	// least Default; nil = it makes no difference. Default nil.
+	UnknownSize *int `yaml:"unknown_size,omitempty" json:"unknown_size,omitempty"`
 }
 
 // LargeBatch makes the jobs of large batches less urgent, so that they do not
@@ -288,6 +291,16 @@ func (p Priority) ForBatch(jobs int) int {
 func (p Priority) ForObject(current int, size int64) int {
 	if p.LargeObject.Bytes > 0 && size >= int64(p.LargeObject.Bytes) {
 		return max(current, p.LargeObject.Priority)
+	}
+	return current
+}
+
+// ForEstimate returns the priority of a job, now current, once the size of its object was
+// requested, which some files may have withheld. It never makes a job more urgent.
+func (p Priority) ForEstimate(current int, size int64, unknown int) int {
+	current = p.ForObject(current, size)
+	if p.UnknownSize != nil && unknown > 0 {
+		return max(current, *p.UnknownSize)
 	}
 	return current
 }

@@ -171,6 +171,9 @@ func TestFaults(t *testing.T) {
 		{"priority: {large_object: {bytes: -1}}", 5, "priority.large_object.bytes"},
 		{"priority: {large_object: {bytes: 9223372036854775808}}", 5, "priority.large_object.bytes"},
 		{"priority: {large_object: {bytes: 8388608 TiB}}", 5, "priority.large_object.bytes"},
+		{"priority: {unknown_size: 4}", 5, "priority.unknown_size"},
+		{"priority: {unknown_size: 100}", 5, "priority.unknown_size"},
+		{"priority: {unknown_size: some}", 5, "priority.unknown_size"},
 		{"priority: [1]", 5, "priority"},
 		{"priority: {default: 1.5}", 5, "priority.default"},
 		{"callback: {url: 'http://user:pw@host/x'}", 5, "callback.url"},
@@ -296,7 +299,11 @@ func TestLoadDirectories(t *testing.T) {
 func TestPriorities(t *testing.T) {
 	t.Parallel()
 	p := Priority{Default: 5, LargeBatch: LargeBatch{Jobs: 100, Priority: 20}, LargeObject: LargeObject{Bytes: 1000, Priority: 10}}
+	late := p
+	late.UnknownSize = new(30)
 	for _, c := range []struct{ got, want int }{
+		{p.ForEstimate(5, 999, 1), 5}, {p.ForEstimate(5, 1000, 1), 10}, {late.ForEstimate(5, 1000, 0), 10}, {late.ForEstimate(5, 0, 1), 30},
+		{late.ForEstimate(5, 1000, 2), 30}, {late.ForEstimate(40, 0, 2), 40}, {late.ForObject(5, 999), 5},
 		{p.ForBatch(99), 5}, {p.ForBatch(100), 20}, {Priority{Default: 5}.ForBatch(1 << 30), 5},
 		{p.ForObject(5, 999), 5}, {p.ForObject(5, 1000), 10}, {p.ForObject(20, 1000), 20}, {Priority{}.ForObject(5, 1<<40), 5},
 	} {

@@ -162,10 +162,15 @@ func (p *Profile) priorityChecks() []check {
 	if least < domain.PriorityFirst || least > domain.PriorityLast {
 		least = domain.PriorityFirst // one fault is enough
 	}
+	unknown := p.Priority.Default
+	if p.Priority.UnknownSize != nil {
+		unknown = *p.Priority.UnknownSize
+	}
 	return []check{
 		within("priority.default", p.Priority.Default, domain.PriorityFirst, true),
 		within("priority.large_batch.priority", p.Priority.LargeBatch.Priority, least, p.Priority.LargeBatch.Jobs != 0),
 		within("priority.large_object.priority", p.Priority.LargeObject.Priority, least, p.Priority.LargeObject.Bytes != 0),
+		within("priority.unknown_size", unknown, least, p.Priority.UnknownSize != nil),
 	}
 }
 

@@ -42,6 +42,10 @@ var content = []Mutant{{
 	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
+	Name: "the priority of jobs of unknown size", Why: "a deposit that may be huge goes before small ones", Was: true,
+	At: "cmd/internal/daemon (*steps).jobEstimating", Do: []Op{Arg("ForEstimate", 2, "0", "cmd")},
+	Package: "cmd/internal/daemon", Test: "TestEstimatingOfUnknownSize",
+}, {
 	Name: "rows of an update that name no object", Why: "each becomes a new object, and what was to be updated stays as it was", Was: true,
 	At: "cmd/internal/daemon/payload FillJob", Do: []Op{Never("ModeUpdate")},
 	Package: "cmd/internal/daemon/payload", Test: "TestRowsOfUpdates",
