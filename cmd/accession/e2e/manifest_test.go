@@ -10,58 +10,68 @@ import (
 	"testing"
 )
 
-// TestDirectoryIsDeposited runs what docs/depositing.md shows: from a directory of files to
-// what is stored, as it is, by a manifest as one object, and as an object for each file. The page has the manifest that
-// is made.
+// TestDirectoryIsDeposited runs what docs/depositing.md shows, with and without --server: from a
+// directory of files to what is stored, as it is, by a manifest as one object, and as an object
+// for each file. The page has the manifest that is made.
 func TestDirectoryIsDeposited(t *testing.T) {
 	t.Parallel()
 	in := newForProcesses(t, "attempts: 3")
 	page, err := os.ReadFile("../../../docs/depositing.md")
 	in.must(err)
-	dir, files := filepath.Join(t.TempDir(), "maps"), map[string]string{"north.txt": "north\n", "sheets/1 a.txt": "sheet 1\n"}
-	for name, text := range files {
-		at := filepath.Join(dir, name)
-		in.must(os.MkdirAll(filepath.Dir(at), 0o700))
-		in.must(os.WriteFile(at, []byte(text), 0o600))
-	}
-	base := webServer(t, http.StripPrefix("/maps/", http.FileServer(http.Dir(dir)))) + "/maps"
+	in.must(os.WriteFile(filepath.Join(filepath.Dir(in.profileFile()), "maps.yaml"), []byte(strings.ReplaceAll(profileOf("attempts: 3"), ": test\n", ": maps\n")), 0o600))
 	s := in.serve()
 	s.works()
 	defer s.stop()
-	whole := strings.NewReplacer("accession ", "", "--profile maps", "--profile test", "maps/", dir).Replace(between(t, string(page), "as it is\n\n```\n", "\n```"))
-	if out := in.run(strings.Fields(whole)...); !strings.Contains(out, "completed: 1 jobs listed, 1 completed") {
-		t.Errorf("the directory as it is: %s", out)
-	}
-	for _, each := range []bool{false, true} {
-		out := filepath.Join(t.TempDir(), "maps.checkm")
-		there := strings.NewReplacer("accession ", "", "--out maps.checkm", "--out "+out, "https://example.org/maps", base, "make maps", "make "+dir,
-			"check maps.checkm", "check "+out, "--profile maps", "--profile test", "manifest maps.checkm", "manifest "+out)
+	front := []string{"ACCESSION_SERVER=" + in.door().url, "ACCESSION_API_KEY=ana depositor/maps"}
+	for _, way := range []struct {
+		environ []string
+		each    bool // each file is an object
+	}{{}, {each: true}, {environ: front}} {
+		home := t.TempDir()
+		for name, text := range map[string]string{"north.txt": "north\n", "sheets/1 a.txt": "sheet 1\n"} {
+			at := filepath.Join(home, "maps", name)
+			in.must(os.MkdirAll(filepath.Dir(at), 0o700))
+			in.must(os.WriteFile(at, []byte(text), 0o600))
+		}
+		base := webServer(t, http.FileServer(http.Dir(home))) + "/maps"
+		types := func(line string) string {
+			t.Helper()
+			cmd := in.command(strings.Fields(strings.ReplaceAll(strings.TrimPrefix(line, "accession "), "https://example.org/maps", base))...)
+			cmd.Dir, cmd.Env = home, append(cmd.Env, way.environ...)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+			return string(out)
+		}
+		if !way.each {
+			if out := types(between(t, string(page), "as it is\n\n```\n", "\n```")); !strings.Contains(out, "completed: 1 jobs listed, 1 completed") {
+				t.Errorf("the directory as it is: %s", out)
+			}
+		}
 		for line := range strings.Lines(between(t, string(page), "served as", "With `--each`")) {
 			if !strings.HasPrefix(line, "accession ") {
 				continue
 			}
-			args := strings.Fields(there.Replace(line))
-			if each && args[1] == "make" {
-				args = append(args, "--each")
+			if way.each {
+				line = strings.Replace(strings.Replace(line, "manifest make", "manifest make --each", 1), "object_manifest", "file_batch_manifest", 1)
 			}
-			for i, a := range args {
-				if each && a == "object_manifest" {
-					args[i] = "file_batch_manifest"
-				}
-			}
-			in.run(args...)
+			types(line)
 		}
-		made, err := os.ReadFile(out)
+		made, err := os.ReadFile(filepath.Join(home, "maps.checkm"))
 		in.must(err)
-		if !each && undated(string(made)) != undated(strings.ReplaceAll(between(t, string(page), "two files:\n\n```\n", "```"), "https://example.org/maps", base)) {
+		if !way.each && undated(string(made)) != undated(strings.ReplaceAll(between(t, string(page), "two files:\n\n```\n", "```"), "https://example.org/maps", base)) {
 			t.Errorf("the page has another manifest than the one that is made:\n%s", made)
 		}
 	}
-	if n := in.count("select count(*) from record.object_version"); n != 4 {
-		t.Errorf("%d versions are stored, want one of the directory, one of the object and one of each file", n)
+	if n := in.count("select count(*) from record.object_version where profile_name = 'maps'"); n != 6 {
+		t.Errorf("%d versions are stored, want two of the directory, two of the object and one of each file", n)
 	}
-	if n := in.count("select count(*) from record.object_file where name in ('north.txt', 'sheets/1 a.txt')"); n != 6 {
-		t.Errorf("%d files are stored, want 6", n)
+	if n := in.count("select count(*) from record.object_version where submitter = 'ana'"); n != 2 {
+		t.Errorf("%d versions were deposited over HTTP, want 2", n)
+	}
+	if n := in.count("select count(*) from record.object_file where name in ('north.txt', 'sheets/1 a.txt')"); n != 10 {
+		t.Errorf("%d files are stored, want 10", n)
 	}
 }
 

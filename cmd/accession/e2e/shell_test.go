@@ -195,24 +195,34 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	}
 }
 
-// TestDemo runs the demonstration twice in one place, as newcomers do.
+// TestDemo runs the demonstration twice in one place, as newcomers do. The second time they
+// leave it running, and make the first deposit of their own, as docs/depositing.md says.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "demo")
-	for n := range 2 {
-		code, out, errs := call(t, nil, "demo", "--dir", dir)
-		if code != 0 {
-			t.Fatalf("run %d: exit code %d\n%s%s", n, code, out, errs)
-		}
+	n := newNewcomer(t)
+	dir := filepath.Join(n.home, ".accession", "demo")
+	says := func(run int, out string) {
+		t.Helper()
 		for _, want := range []string{"as intended", "6 listed = 5 completed + 1 failed + 0 held", "failed_again", "12 deposits of archive", "queue board metadata", "turn", "waits for its companion image-2.txt", "image-2.img  READY", "image-2.img was recovered", "/postgres.url)", "everything went as intended"} {
 			if !strings.Contains(out, want) {
-				t.Errorf("run %d does not say %q:\n%s", n, want, out)
+				t.Errorf("run %d does not say %q:\n%s", run, want, out)
 			}
 		}
+	}
+	ended := func(run int) {
+		t.Helper()
 		if _, running, err := stack.Find(dir); err != nil || running {
-			t.Errorf("run %d left servers running: %v, %v", n, running, err)
+			t.Errorf("run %d left servers running: %v, %v", run, running, err)
 		}
 	}
+	code, out, errs := call(t, nil, "demo", "--dir", dir)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, out, errs)
+	}
+	says(1, out)
+	ended(1)
+	says(2, n.deposits())
+	ended(2)
 	if err := stack.Remove(context.Background(), dir); err != nil {
 		t.Error(err)
 	}

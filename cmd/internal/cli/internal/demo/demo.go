@@ -54,21 +54,36 @@ func Run(ctx context.Context, o Options) error {
 		d.step("Finished in %s; everything went as intended.", render.Duration(time.Since(begun)))
 	}
 	if err == nil && o.Keep {
-		d.say("Servers and service keep running: Ctrl-C stops them. Meanwhile, in another terminal:")
-		d.say("export ACCESSION_CONFIG='%s'", strings.ReplaceAll(d.settings, "'", `'\''`))
-		for _, command := range []string{"status", "batch ls", "queue board metadata", "submit --profile demo DIRECTORY"} {
-			d.say("%s %s", d.Called, command)
-		}
-		select {
-		case <-ctx.Done():
-		case <-d.stack.Done():
-			err = d.stack.Err()
-		}
+		err = d.keep(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		d.say("The service's log is %s, the servers' logs are in %s.", d.logFile, d.stack.Dir()+"/logs")
 	}
 	return errors.Join(err, d.stop())
+}
+
+// keep says how to look around and to deposit, and leaves everything running until ctx ends.
+func (d *demo) keep(ctx context.Context) error {
+	key, err := d.key(ctx, "newcomer", "the demonstration keeps running")
+	if err != nil {
+		return err
+	}
+	d.say("Meanwhile, in another terminal:")
+	d.say("export ACCESSION_CONFIG='%s'", strings.ReplaceAll(d.settings, "'", `'\''`))
+	for _, command := range []string{"status", "batch ls", "queue board metadata", "submit --profile demo DIRECTORY"} {
+		d.say("%s %s", d.Called, command)
+	}
+	d.step("As a depositor, over HTTP:")
+	d.say("export ACCESSION_SERVER=%s", d.door)
+	d.say("export ACCESSION_API_KEY=%s", key)
+	d.say("%s submit --profile demo DIRECTORY", d.Called)
+	d.step("Servers and service keep running: Ctrl-C stops them.")
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-d.stack.Done():
+		return d.stack.Err()
+	}
 }
 
 // run submits three deposits and follows them to their ends; then it lets two depositors wait, and has an

@@ -14,13 +14,13 @@ import (
 	"github.com/accession-ingest/accession/domain/access"
 )
 
-// key adds a user who may deposit, and returns a key of it.
-func (d *demo) key(ctx context.Context, user string) (string, error) {
+// key adds a user who may deposit, for a reason, and returns a key of it.
+func (d *demo) key(ctx context.Context, user, why string) (string, error) {
 	p, err := people.Of(ctx, d.app)
 	if err != nil {
 		return "", err
 	}
-	by, why := people.Machine(d.app), "the demonstration has two depositors"
+	by := people.Machine(d.app)
 	if err := p.Add(ctx, by, user, people.Profile{}, why); err != nil {
 		return "", err
 	}

@@ -45,7 +45,7 @@ func (d *demo) turns(ctx context.Context, base string) error {
 	}
 	var first app.Submitted
 	for _, of := range depositors {
-		key, err := d.key(ctx, of.name)
+		key, err := d.key(ctx, of.name, "the demonstration has two depositors")
 		if err != nil {
 			return err
 		}
