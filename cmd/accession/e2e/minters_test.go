@@ -97,13 +97,23 @@ func TestServiceMakesOneName(t *testing.T) {
 	o.sound()
 }
 
-// registers: a service makes one identifier for a job, wherever a process dies.
+// registers: each service makes one identifier for a job, wherever a process dies.
 func registers(o *crashInstallation, point string) {
-	server := minter.New(o.t, minter.Options{Shoulder: "ark:/99999/", User: "apitest", Password: "s3cret"})
+	for _, dataCite := range []bool{false, true} {
+		registersAt(o, point, dataCite)
+	}
+}
+
+func registersAt(o *crashInstallation, point string, dataCite bool) {
+	shoulder := "ark:/99999/"
+	if dataCite {
+		shoulder = "10.5072/"
+	}
+	server := minter.New(o.t, minter.Options{DataCite: dataCite, Shoulder: shoulder, User: "apitest", Password: "s3cret"})
 	o.n++
 	name := "m" + strings.ReplaceAll(uuid.NewString(), "-", "")
 	file := filepath.Join(o.dir, name+".yaml")
-	said := strings.NewReplacer(": test\n", ": "+name+"\n", local, identifiers(server, false)).Replace(profileOf("") + "callback: {url: " + o.base + "/callback}\n")
+	said := strings.NewReplacer(": test\n", ": "+name+"\n", local, identifiers(server, dataCite)).Replace(profileOf("") + "callback: {url: " + o.base + "/callback}\n")
 	o.must(os.WriteFile(file, []byte(said), 0o600))
 	o.run("profile", "set", name, file, "--reason", "a test")
 	s, err := o.app.Submit(o.ctx(), app.Deposit{Profile: name, Submitter: "tester", Payload: o.base + "/file?n=" + o.number(), Type: domain.TypeFile})
@@ -120,7 +130,12 @@ func registers(o *crashInstallation, point string) {
 	var primary string
 	o.must(o.db.QueryRow(o.ctx(), "select primary_identifier from accession.job where id = $1", job).Scan(&primary))
 	records, made := server.Records()
-	if made != 1 || records[primary][names.Marker] != o.cfg.Instance+"/"+job {
+	record := records[strings.TrimPrefix(primary, "doi:")]
+	madeFor := record[names.Marker]
+	if dataCite {
+		madeFor = record["alternateIdentifiers"]
+	}
+	if want := o.cfg.Instance + "/" + job; made != 1 || !dataCite && madeFor != want || !strings.Contains(madeFor, want) || strings.HasPrefix(primary, "doi:") != dataCite {
 		o.t.Errorf("%s: %d made, %v, and the object is %s", point, made, records, primary)
 	}
 }

@@ -148,10 +148,12 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Shows: P5 P6
 func TestRequeueAfterEachFailure(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret")
+	in := newInstallation(t, "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\nunknown:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret")
 	server := newWilful(t)
 	refusing, minting := minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"}), minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"})
 	refusing.Fail(minter.Fault{Status: http.StatusUnauthorized, Body: "error: unauthorized - authentication failure"})
+	dataCite := minter.New(t, minter.Options{DataCite: true, Shoulder: "10.5072/fk4", User: "apitest", Password: "s3cret"})
+	dataCite.Fail(minter.Fault{Status: http.StatusUnauthorized, Body: `{"errors":[{"status":"401","title":"Bad credentials."}]}`})
 	down := newRevivable(t)
 	object := app.Deposit{Payload: "object.checkm", Type: domain.TypeObjectManifest}
 	bad := map[string]int{"GET bad.txt": 1}
@@ -187,6 +189,7 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 		&failing{name: "box", deposit: app.Deposit{Payload: "box.zip", Type: domain.TypeContainer}, row: "J16", code: container.CodeName, class: domain.ClassContent,
 			again: map[string]int{"GET box.zip": 1}},
 		&failing{name: "refused", lines: identifiers(refusing, false), row: "J17", code: names.CodeUnauthorized, class: domain.ClassSystem},
+		&failing{name: "unknown", lines: identifiers(dataCite, true), row: "J17", code: names.CodeUnauthorized, class: domain.ClassSystem},
 		&failing{name: "foreign", deposit: app.Deposit{Payload: "a.txt", Primary: "ark:/99999/m5own"}, row: "J17", code: record.CodeIdentifierForeign, class: domain.ClassContent,
 			mend: func(profile string) { in.rewrite(profile, "shoulder: fk4", "shoulder: m5") }},
 		&failing{name: "step", lines: "steps: [{name: scan, dataset: scans}]", row: "J17", code: compute.CodeExitStatus, class: domain.ClassContent},
@@ -270,7 +273,7 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 	for what, m := range map[string]struct {
 		*minter.Server
 		made int
-	}{"the minter that refused": {refusing, 1}, "the minter": {minting, 2}} {
+	}{"the minter that refused": {refusing, 1}, "DataCite": {dataCite, 1}, "the minter": {minting, 2}} {
 		if _, made := m.Records(); made != m.made {
 			t.Errorf("%s has made %d identifiers, want %d", what, made, m.made)
 		}
