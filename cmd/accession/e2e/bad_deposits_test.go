@@ -49,6 +49,12 @@ gopher://example.org/3 | | | | | three.txt | | | | three
 	mux.HandleFunc("/coloured.checkm", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, manifestOf+"#%%colour | blue\n%[2]s/good.txt | | | | | one.txt\n#%%eof\n", "mrt-ingest-manifest", base)
 	})
+	mux.HandleFunc("/long-line.checkm", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, manifestOf+"%[2]s/good.txt?%[3]s | | | | | one.txt\n#%%eof\n", "mrt-batch-manifest", base, strings.Repeat("x", 64<<10))
+	})
+	mux.HandleFunc("/fields.checkm", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, manifestOf+"#%%fields | nfo:fileName | nfo:fileUrl\n%[2]s/good.txt | one.txt\n#%%eof\n", "mrt-batch-manifest", base)
+	})
 	base = webServer(t, mux)
 	return base
 }
@@ -85,6 +91,10 @@ func TestBadDepositsAreReported(t *testing.T) {
 	}
 	add("object with broken rows", app.Deposit{Payload: base + "/broken/object-broken.checkm", Type: domain.TypeObjectManifest},
 		expect{"failed", "manifest_invalid", "line 7: ", false})
+	for name, says := range map[string]string{"long-line.checkm": "use fewer than 65536", "fields.checkm": "line 3: "} {
+		add("batch "+name, app.Deposit{Payload: base + "/" + name, Type: domain.TypeBatchManifest}, expect{"failed", "manifest_invalid", says, true})
+		add("object "+name, app.Deposit{Payload: base + "/" + name, Type: domain.TypeObjectManifest}, expect{"failed", "manifest_invalid", says, false})
+	}
 	add("another type than its manifest", app.Deposit{Payload: base + "/broken/object.checkm", Type: domain.TypeBatchManifest},
 		expect{"failed", "manifest_invalid", "submit it as object_manifest", true})
 	add("unreachable", app.Deposit{Payload: "http://" + closed + "/x.txt", Type: domain.TypeFile}, expect{"failed", "unreachable", closed, false})

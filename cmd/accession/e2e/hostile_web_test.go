@@ -73,14 +73,14 @@ func TestHostileWebServer(t *testing.T) {
 		gets    int           // 0 = not counted: HTTP itself asks again over another connection, or follows
 		between time.Duration // at least, from the first GET to the second
 	}{
-		"hangs-before": {answer: func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }, code: fetch.CodeTimeout, says: "did not", gets: 2},
+		"hangs-before": {answer: func(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }, code: fetch.CodeTimeout, says: "the server did not answer in time", gets: 2},
 		"hangs-within": {answer: func(w http.ResponseWriter, r *http.Request, _ int) {
 			w.Header().Set("Content-Length", "1000")
 			write(w, good)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, code: fetch.CodeTimeout, says: "", gets: 2},
-		"resets-before": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { raw(t, w, "", true) }, code: fetch.CodeUnreachable},
+		}, code: fetch.CodeTimeout, says: "the request took longer than allowed", gets: 2},
+		"resets-before": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { raw(t, w, "", true) }, code: fetch.CodeUnreachable, says: "the connection broke before everything had arrived"},
 		"resets-within": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
 			raw(t, w, head+"Content-Length: 1000\r\n\r\n"+good, true)
 		}, code: fetch.CodeUnreachable, says: "broke", gets: 2},
@@ -90,7 +90,7 @@ func TestHostileWebServer(t *testing.T) {
 		"cuts-off-chunk": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
 			raw(t, w, head+"Transfer-Encoding: chunked\r\n\r\n5\r\nthe w\r\n", false)
 		}, code: fetch.CodeUnreachable, says: "broke", gets: 2},
-		"no-http": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { raw(t, w, "SSH-2.0-OpenSSH_9.6\r\n", false) }, code: fetch.CodeUnreachable, says: "", gets: 2},
+		"no-http": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) { raw(t, w, "SSH-2.0-OpenSSH_9.6\r\n", false) }, code: fetch.CodeUnreachable, says: "does not answer in HTTP", gets: 2},
 		"says-less": {answer: func(w http.ResponseWriter, _ *http.Request, _ int) {
 			raw(t, w, head+"Content-Length: 3\r\n\r\n"+good, false)
 		}, digest: sha256Text(good),
