@@ -370,7 +370,7 @@ type bulkPage struct {
 	Items table
 }
 
-var bulkItemColumns = columns[bulk.Item]{title: "Refused", none: "Nothing was refused.", list: []column[bulk.Item]{
+var bulkItemColumns = columns[bulk.Item]{operation: "bulk.items", names: []string{"id"}, title: "Refused", none: "Nothing was refused.", list: []column[bulk.Item]{
 	{"id", "Id", func(i bulk.Item) any { return i.ID }},
 	{"state", "State", func(i bulk.Item) any { return cell.State(i.State) }},
 	{"code", "Code", func(i bulk.Item) any { return i.Code }},
@@ -394,6 +394,7 @@ func (*Console) bulk(v *visit) (page, error) {
 	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: bulkItemColumns.table(items.Items)}
 	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
 	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
+	d.Items.CSV = Path + "bulk/" + url.PathEscape(id) + "/items.csv?outcome=refused"
 	title := wordsOf(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
 }

@@ -83,13 +83,10 @@ func (c *Console) Routes() []Route {
 		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false}, Route{"GET " + Path + name + "/all", c.page(c.previewMany(name)), false}, Route{"POST " + Path + name + "/all", c.beginMany(name), false})
 	}
 	all = append(all, Route{"GET " + Path + "events.csv", c.download(eventsFile), false})
-	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.download), false})
+	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false}, Route{"GET " + Path + "bulk/{id}/items.csv", c.download(bulkItemColumns.download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.download), false})
 	all = append(all, c.things()...)
 	for _, f := range c.further() {
-		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false})
-		if f.download != nil {
-			all = append(all, Route{"GET " + Path + f.name + ".csv", f.download, false})
-		}
+		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false}, Route{"GET " + Path + f.name + ".csv", f.download, false})
 	}
 	for kind := range actions {
 		all = append(all, Route{"GET " + Path + kind + "/{id}/do/{verb}", c.page(c.preview(kind)), false}, Route{"POST " + Path + kind + "/{id}/do/{verb}", c.form(c.carryOut(kind)), false})

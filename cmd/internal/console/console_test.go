@@ -2,7 +2,6 @@ package console
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -273,9 +272,6 @@ func TestListsByAddress(t *testing.T) {
 			t.Errorf("the page has no %s:\n%s", want, text)
 		}
 	}
-	if strings.Contains(text, "This page is sorted") {
-		t.Errorf("only the page is sorted: %s", text)
-	}
 	// Of a list of many, and of files that nothing limits, only the order in which it was made.
 	a.answers["/v1/jobs"].(map[string]any)["total"], a.answers["/v1/files"].(map[string]any)["total"] = nil, nil
 	for path, want := range map[string]string{"jobs": "-id", "jobs?sort=-id": "id", "files": "-discovered_at", "files?limit=5&sort=-discovered_at": "discovered_at",
@@ -301,42 +297,129 @@ func TestListsByAddress(t *testing.T) {
 	}
 }
 
-// TestPagesSorted: of a list that its operation does not sort, the page is.
-func TestPagesSorted(t *testing.T) {
+// TestListsSorted: a list that its operation does not sort is read whole and sorted, for each page
+// and for a file; of more than can be, none is.
+func TestListsSorted(t *testing.T) {
 	t.Parallel()
 	a := &told{answers: some("a name")}
-	items := []any{}
-	for _, n := range []any{3, nil, 20, 1} {
-		item := map[string]any{"id": "slot000000000" + cmp.Or(strings.TrimSpace(jsonOf(n)), "0")}
-		if n != nil {
-			item["opens_at"] = fmt.Sprintf("2026-11-%02dT10:00:00Z", n)
+	n := 120
+	api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/slots" {
+			a.ServeHTTP(w, r)
+			return
 		}
-		items = append(items, item)
+		a.asked = append(a.asked, r.URL.RequestURI())
+		from, limit := 0, 50
+		_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // none: the first page
+		_, _ = fmt.Sscan(r.URL.Query().Get("limit"), &limit)
+		to := min(from+limit, n)
+		answer := map[string]any{}
+		var items []any
+		for i := from; i < to; i++ {
+			item := map[string]any{"id": fmt.Sprintf("slot%05d", i)}
+			if i%2 == 0 {
+				item["opens_at"] = fmt.Sprintf("2026-11-01T10:%02d:00Z", 59-i/2%60)
+			}
+			items = append(items, item)
+		}
+		if answer["items"] = items; to < n {
+			answer["next"] = fmt.Sprint(to)
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	})
+	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, All: true}}}
+	mux := http.NewServeMux()
+	c := &Console{API: api, Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	for _, r := range c.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
 	}
-	a.answers["/v1/slots"] = map[string]any{"items": items, "next": "bmV4dA", "total": 4}
-	h := opened(t, a, access.Operator)
-	order := func(sort string) (ids []string) {
-		text := visited(h, http.MethodGet, Path+"slots?sort="+sort, nil).Body.String()
-		if !strings.Contains(text, "This page is sorted") || strings.Contains(a.asked[len(a.asked)-1], "sort=") {
-			t.Errorf("asked %s: %s", a.asked[len(a.asked)-1], text)
+	page := func(query string) (ids []string, text string) {
+		w := visited(mux, http.MethodGet, Path+"slots"+query, nil)
+		if text = w.Body.String(); w.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", query, w.Code, text)
 		}
-		for _, part := range strings.Split(text, `<bdi>slot000000000`)[1:] {
+		for _, part := range strings.Split(text, `<bdi>slot`)[1:] {
 			id, _, _ := strings.Cut(part, "<")
 			ids = append(ids, id)
 		}
-		return ids
+		return ids, text
 	}
-	if up, down := order("opens_at"), order("-opens_at"); !slices.Equal(up, []string{"1", "3", "20", "null"}) || !slices.Equal(down, []string{"20", "3", "1", "null"}) {
-		t.Errorf("%v, %v", up, down)
+	for query, want := range map[string][2]string{"?sort=opens_at": {"00118", "00020"}, "?sort=-opens_at": {"00000", "00098"}, "?sort=opens_at&cursor=50": {"00018", "00079"}, "?sort=-id&cursor=100&limit=100": {"00019", "00000"}, "?sort=id&cursor=7&limit=3": {"00007", "00009"}} {
+		if ids, _ := page(query); ids[0] != want[0] || ids[len(ids)-1] != want[1] {
+			t.Errorf("%s: %v", query, ids)
+		}
 	}
-	if w := visited(h, http.MethodGet, Path+"slots?sort=colour", nil); w.Code != http.StatusBadRequest {
-		t.Errorf("an unknown column: %d", w.Code)
+	_, text := page("?sort=opens_at&state=DONE&cursor=50")
+	for _, want := range []string{`href="/console/slots?cursor=100&amp;sort=opens_at&amp;state=DONE" rel="next"`, `href="/console/slots?sort=opens_at&amp;state=DONE">First page`, `aria-sort="ascending"><a href="/console/slots?sort=-opens_at&amp;state=DONE">Opens`,
+		`href="/console/slots.csv?sort=opens_at&amp;state=DONE"`, `<span class="total">120`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s:\n%s", want, text)
+		}
+	}
+	if ids, text := page("?cursor=50"); ids[0] != "00050" || !strings.Contains(text, `<a href="/console/slots?sort=opens_at">Opens`) || strings.Contains(text, "sort=sum") {
+		t.Errorf("in its own order: %v %s", ids, text)
+	}
+	csv := strings.Split(strings.TrimSpace(visited(mux, http.MethodGet, Path+"slots.csv?sort=-id&cursor=50&limit=7", nil).Body.String()), "\n")
+	if len(csv) != 121 || !strings.HasPrefix(csv[1], "slot00119,") {
+		t.Errorf("the file: %d lines, %q", len(csv), csv[:2])
+	}
+	for _, query := range []string{"?sort=colour", "?sort=sum", "?sort=id&cursor=x", "?sort=id&cursor=-1", "?sort=id&limit=1001"} {
+		if w := visited(mux, http.MethodGet, Path+"slots"+query, nil); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d", query, w.Code)
+		}
+	}
+	n = int(app.MostSorted)
+	page("?sort=-id")
+	n++
+	for _, path := range []string{"slots?sort=-id", "slots.csv?sort=-id"} {
+		if w := visited(mux, http.MethodGet, Path+path, nil); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "more than 10,000 are chosen") {
+			t.Errorf("%s of too many: %d", path, w.Code)
+		}
+	}
+	if csv := visited(mux, http.MethodGet, Path+"slots.csv", nil); strings.Count(csv.Body.String(), "\n") != n+1 {
+		t.Errorf("the file in the order of the list has %d lines", strings.Count(csv.Body.String(), "\n"))
 	}
 }
 
-func jsonOf(v any) string {
-	text, _ := json.Marshal(v)
-	return string(text)
+// TestCSVOfEachList: each list has a file, with the filter of its page, in which nothing is a formula.
+func TestCSVOfEachList(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("=cmd")}
+	a.answers["/v1/failures"].(map[string]any)["total"] = 2
+	for _, of := range a.answers {
+		if of, is := of.(map[string]any); is {
+			delete(of, "next")
+			if of["total"] == 1234567 {
+				of["total"] = 1
+			}
+		}
+	}
+	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Admin, All: true}}}
+	h := opened(t, a, access.Admin)
+	lists := []string{"batches", "jobs", "files", "failures", "bulk", "bulk/b1/items"}
+	for _, f := range (&Console{}).further() {
+		lists = append(lists, f.name)
+	}
+	for _, name := range lists {
+		w := visited(h, http.MethodGet, Path+name+".csv?state=some&cursor=abc&limit=7", nil)
+		lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/csv; charset=utf-8" || len(lines) < 2 || strings.Contains(","+lines[1], ",=") || name != "bulk/b1/items" && !strings.Contains(w.Body.String(), "'=cmd") {
+			t.Errorf("%s: %d %q", name, w.Code, lines)
+		}
+		asked := a.asked[len(a.asked)-1]
+		if !strings.Contains(asked, "state=some") || strings.Contains(asked, "abc") || strings.Contains(asked, "limit=7") || strings.Contains(asked, "limit=") == slices.Contains([]string{"directories", "datasets", "workers"}, name) {
+			t.Errorf("%s: asked %s", name, asked)
+		}
+		if text := visited(h, http.MethodGet, Path+strings.TrimSuffix(name, "/items"), nil).Body.String(); !strings.Contains(text, `.csv">Whole list as CSV`) && !strings.Contains(text, `.csv?outcome=refused">Whole list as CSV`) {
+			t.Errorf("the page of %s does not lead to the file: %s", name, text)
+		}
+	}
+	a.answers["/v1/failures"].(map[string]any)["total"] = 3
+	for _, path := range []string{"failures.csv", "failures?sort=jobs"} {
+		if w := visited(h, http.MethodGet, Path+path, nil); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "choose fewer") {
+			t.Errorf("%s of more groups than can be read: %d", path, w.Code)
+		}
+	}
 }
 
 // TestCSVOfList: the whole list, page by page, as a file for spreadsheets.
@@ -620,8 +703,10 @@ func TestFailuresByReason(t *testing.T) {
 	t.Parallel()
 	a := &told{answers: some("a name")}
 	h := opened(t, a, access.Operator)
+	groups := a.answers["/v1/failures"].(map[string]any)
+	groups["total"] = 2
 	text := strings.ReplaceAll(visited(h, http.MethodGet, Path+"failures?batch=bid0000000001&since=2026-11-01&sort=jobs", nil).Body.String(), "&#43;", "+")
-	if !slices.Contains(a.asked, "GET /v1/failures?batch=bid0000000001&since=2026-11-01T00%3A00%3A00Z") {
+	if !slices.Contains(a.asked, "GET /v1/failures?batch=bid0000000001&limit=1000&since=2026-11-01T00%3A00%3A00Z") {
 		t.Errorf("asked %v", a.asked)
 	}
 	const of = "batch=bid0000000001&amp;code=timeout&amp;collection=a+name&amp;host=a+name&amp;profile=a+name&amp;since=2026-11-01T00%3A00%3A00Z&amp;state=failed"
@@ -636,6 +721,7 @@ func TestFailuresByReason(t *testing.T) {
 	if up, last := strings.Index(text, "<bdi>3</bdi>"), strings.Index(text, "<bdi>20</bdi>"); up < 0 || up > last {
 		t.Error("it is not sorted by the number of jobs")
 	}
+	groups["total"] = 7
 	text = visited(h, http.MethodGet, Path, nil).Body.String()
 	for _, want := range []string{"20 × timeout at a name: a name (for operators)", "3 × timeout: a name", "5 more reasons"} {
 		if !strings.Contains(text, want) {
@@ -646,6 +732,7 @@ func TestFailuresByReason(t *testing.T) {
 	if text := visited(h, http.MethodGet, Path+"failures", nil).Body.String(); strings.Contains(text, "verb=requeue") {
 		t.Error("a reader is shown an action")
 	}
+	groups["total"] = 2
 	lines := strings.Split(visited(h, http.MethodGet, Path+"failures.csv", nil).Body.String(), "\n")
 	if lines[0] != "jobs,code,host,collection,profile,first_failed_at,last_failed_at,example" || !strings.HasPrefix(lines[1], "20,timeout: a name,a name,a name,a name,") {
 		t.Errorf("%q", lines)

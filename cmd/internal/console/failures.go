@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/failures"
+	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -73,21 +74,31 @@ func (c *Console) failures(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
+	sort := v.URL.Query().Get("sort")
+	if sort != "" {
+		chosen.Set("limit", most) // all of them
+	}
 	all, total, err := failuresOf(v, chosen)
 	if err != nil {
 		return page{}, err
 	}
+	if sort != "" {
+		if total > int64(len(all)) {
+			return page{}, problem.Of(app.Invalid, "there are more than "+most+" groups, which are too many to sort", "choose fewer")
+		}
+		if err := failureGroups.order(all, sort); err != nil {
+			return page{}, err
+		}
+	}
 	t := failureGroups.table(all)
 	t.Total = &total
-	t.CSV = with(v.URL.Path+".csv", chosen, "limit", "")
-	if err := failureGroups.sorted(&t, v.URL.Path, v.URL.Query()); err != nil {
-		return page{}, err
-	}
+	t.CSV = with(v.URL.Path+".csv", withoutPage(chosen), "sort", sort)
+	failureGroups.sortable(&t, v.URL.Path, v.URL.Query())
 	if n := int64(len(all)); total > n {
 		t.Title = "Failed jobs by reason: the " + cell.Count(n) + " largest groups of"
 	}
 	fields := append([]field{{Name: "batch", Label: "Batch"}}, slices.DeleteFunc(fieldsOfAll(nil), func(f field) bool { return f.Name == "state" })...)
-	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: v.URL.Query().Get("sort")}
+	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: sort}
 	l.Chosen = slices.ContainsFunc(l.Fields, func(f field) bool { return f.Value != "" })
 	return page{Name: "list", Title: "Failures", Where: "failures", Follow: "kind=job", Data: l}, nil
 }

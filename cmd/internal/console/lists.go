@@ -181,11 +181,7 @@ func administers(s people.Self) bool {
 
 // listOf returns a list that is not about deposits.
 func listOf[T any](c *Console, name, about string, of columns[T], may func(people.Self) bool, fields ...field) further {
-	f := further{name: name, title: of.title, about: about, may: may, show: func(v *visit) (page, error) { return listPage(v, of, of.title, "more", fields...) }}
-	if !of.whole {
-		f.download = c.download(of.download)
-	}
-	return f
+	return further{name, of.title, about, may, func(v *visit) (page, error) { return listPage(v, of, of.title, "more", fields...) }, c.download(of.download)}
 }
 
 func (c *Console) further() []further {

@@ -2,11 +2,13 @@ package console
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -25,11 +27,12 @@ type column[T any] struct {
 // columns are a list of an operation as a table.
 type columns[T any] struct {
 	operation string
-	title     string // what is listed
-	none      string // what is said when nothing is
-	whole     bool   // it has one page
+	title     string   // what is listed
+	none      string   // what is said when nothing is
+	whole     bool     // it has one page
+	names     []string // values of the path that its operation is of
 	list      []column[T]
-	// orders are those that the operation sorts the list by; without them only a page is sorted.
+	// orders are those that the operation sorts the list by; without them it is read and sorted here.
 	orders    app.Orders
 	first     string // the one in which it is if none is chosen
 	uncounted bool   // how many are chosen is not known before they are sorted
@@ -45,8 +48,6 @@ type table struct {
 	// First and Next are the addresses of those pages, "" = this is the first, or the last. CSV has
 	// the whole list.
 	First, Next, CSV string
-	// Part says that only this page is sorted: there are others.
-	Part bool
 	// Most is how many can be sorted by the other columns, 0 = these can.
 	Most int64
 }
@@ -65,33 +66,58 @@ func (c columns[T]) listed(v *visit) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	p, err := get[app.Page[T]](v, c.operation, chosen)
+	query := v.URL.Query()
+	p, err := c.part(v, chosen, query)
 	if err != nil {
 		return table{}, err
 	}
-	query := v.URL.Query()
 	t := c.table(p.Items)
-	if t.Total = p.Total; !c.whole {
-		t.CSV = v.URL.Path + ".csv"
-	}
+	t.Total = p.Total
+	t.CSV = with(v.URL.Path+".csv", withoutPage(chosen), "sort", query.Get("sort"))
 	if query.Get("cursor") != "" {
 		t.First = with(v.URL.Path, query, "cursor", "")
 	}
 	if p.Next != "" {
 		t.Next = with(v.URL.Path, query, "cursor", string(p.Next))
 	}
-	if q := csvQuery(chosen); q != "" && t.CSV != "" {
-		t.CSV += "?" + q
-	}
+	delete(query, "cursor") // which is one in the order of now
 	if c.orders.Any != "" {
 		c.ordered(&t, v.URL.Path, query)
-		return t, nil
+	} else {
+		c.sortable(&t, v.URL.Path, query)
 	}
-	if err := c.sorted(&t, v.URL.Path, query); err != nil {
-		return table{}, err
-	}
-	t.Part = query.Get("sort") != "" && (t.First != "" || t.Next != "")
 	return t, nil
+}
+
+// part returns the part of the list that a page shows. In an order that the operation does not have
+// the whole list is read, and the cursor is how many items come before the part.
+func (c columns[T]) part(v *visit, chosen, query url.Values) (p app.Page[T], err error) {
+	if c.orders.Any != "" || query.Get("sort") == "" {
+		return get[app.Page[T]](v, c.operation, chosen, c.named(v)...)
+	}
+	all, err := c.sorted(v, chosen)
+	if err != nil {
+		return p, err
+	}
+	from, wrong := strconv.Atoi(cmp.Or(query.Get("cursor"), "0"))
+	limit, wrongToo := strconv.Atoi(cmp.Or(query.Get("limit"), "50"))
+	if wrong != nil || wrongToo != nil || from < 0 || limit < 1 || limit > 1000 {
+		return p, problem.Of(app.Invalid, "there is no such part of the list", "begin with the first page, and have 1 to 1000 items on each")
+	}
+	from = min(from, len(all))
+	to := min(from+limit, len(all))
+	if p.Items, p.Total = all[from:to], new(int64(len(all))); to < len(all) {
+		p.Next = app.Cursor(strconv.Itoa(to))
+	}
+	return p, nil
+}
+
+// named returns what of the path the operation is of.
+func (c columns[T]) named(v *visit) (values []string) {
+	for _, name := range c.names {
+		values = append(values, v.PathValue(name))
+	}
+	return values
 }
 
 // parameters returns those of the operation: of which the order is one if it sorts the list.
@@ -103,14 +129,12 @@ func (c columns[T]) parameters(v *visit) (url.Values, error) {
 	return chosen, err
 }
 
-func csvQuery(chosen url.Values) string {
-	all := url.Values{}
-	for name, values := range chosen {
-		if name != "cursor" && name != "limit" {
-			all[name] = values
-		}
-	}
-	return all.Encode()
+// withoutPage returns what is chosen, without which part of it.
+func withoutPage(chosen url.Values) url.Values {
+	all := maps.Clone(chosen)
+	delete(all, "cursor")
+	delete(all, "limit")
+	return all
 }
 
 // table returns items as a table.
@@ -146,7 +170,6 @@ func (t *table) sortBy(i int, name, path string, query url.Values) {
 // ordered makes the heads lead to the list in the orders that it can be in: if it is not known to be
 // short, in those that any number can be in.
 func (c columns[T]) ordered(t *table, path string, query url.Values) {
-	delete(query, "cursor") // which is one in the order of now
 	few := t.Total != nil || c.uncounted && slices.ContainsFunc(slices.Collect(maps.Keys(query)), func(name string) bool {
 		return name != "sort" && name != "limit" && query.Get(name) != ""
 	})
@@ -163,24 +186,53 @@ func (c columns[T]) ordered(t *table, path string, query url.Values) {
 	}
 }
 
-// sorted sorts the rows as the address says: by a column, with a hyphen before its name from the
-// end. Of what has no value it is at the end in both.
-func (c columns[T]) sorted(t *table, path string, query url.Values) error {
-	by, down := strings.CutPrefix(query.Get("sort"), "-")
-	at := slices.IndexFunc(c.list, func(col column[T]) bool { return col.name == by })
-	if by != "" && at < 0 {
-		return problem.Of(app.Invalid, "there is no column to sort by of this name", "follow the head of a column")
-	}
+// sortable makes the heads lead to the list in the order of each column that has one.
+func (c columns[T]) sortable(t *table, path string, query url.Values) {
+	var zero T
 	for i, col := range c.list {
-		if !slices.ContainsFunc(t.Rows, func(row []cell.Cell) bool { return row[i].Kind == "bar" }) {
+		if !isBar(col.value(zero)) {
 			t.sortBy(i, col.name, path, query)
 		}
 	}
-	if at < 0 {
-		return nil
+}
+
+// sorted returns the whole list in the order that an address chooses. It is read for each page, so
+// that no more than so many are.
+func (c columns[T]) sorted(v *visit, chosen url.Values) (all []T, err error) {
+	sort := v.URL.Query().Get("sort")
+	if err := c.order(nil, sort); err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(t.Rows, func(a, b []cell.Cell) int {
-		x, y := a[at], b[at]
+	for items, err := range c.pages(v, withoutPage(chosen)) {
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, items...); int64(len(all)) > app.MostSorted {
+			return nil, problem.Of(app.Invalid, "more than "+cell.Count(app.MostSorted)+" are chosen, which are too many to sort", "choose fewer, or read them in the order of the list, without sort")
+		}
+	}
+	return all, c.order(all, sort)
+}
+
+// order sorts items by a column, with a hyphen before its name from the end. What has no value is at
+// the end in both.
+func (c columns[T]) order(all []T, sort string) error {
+	by, down := strings.CutPrefix(sort, "-")
+	var zero T
+	at := slices.IndexFunc(c.list, func(col column[T]) bool { return col.name == by && !isBar(col.value(zero)) })
+	if at < 0 {
+		return problem.Of(app.Invalid, "there is no column to sort by of this name", "follow the head of a column")
+	}
+	type keyed struct {
+		item T
+		key  cell.Cell
+	}
+	rows := make([]keyed, len(all))
+	for i, item := range all {
+		rows[i] = keyed{item, cell.Of(c.list[at].value(item))}
+	}
+	slices.SortStableFunc(rows, func(a, b keyed) int {
+		x, y := a.key, b.key
 		if x.Empty() || y.Empty() {
 			return cmp.Compare(none(x), none(y))
 		}
@@ -189,6 +241,9 @@ func (c columns[T]) sorted(t *table, path string, query url.Values) error {
 		}
 		return x.Compare(y)
 	})
+	for i, row := range rows {
+		all[i] = row.item
+	}
 	return nil
 }
 
@@ -226,10 +281,12 @@ func (c columns[T]) download(v *visit, w http.ResponseWriter) error {
 	if err != nil {
 		return err
 	}
-	chosen.Set("limit", most)
+	pages := c.pages(v, withoutPage(chosen))
+	if v.URL.Query().Get("sort") != "" && c.orders.Any == "" {
+		pages = func(yield func([]T, error) bool) { yield(c.sorted(v, chosen)) }
+	}
 	var out *export.CSV
-	for more := true; more; {
-		p, err := get[app.Page[T]](v, c.operation, chosen)
+	for items, err := range pages {
 		if err != nil {
 			if out != nil {
 				panic(http.ErrAbortHandler)
@@ -241,16 +298,34 @@ func (c columns[T]) download(v *visit, w http.ResponseWriter) error {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}
-		for _, item := range p.Items {
+		for _, item := range items {
 			if err := out.Row(c.row(item)...); err != nil {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}
-		chosen.Set("cursor", string(p.Next))
-		more = p.Next != ""
 	}
 	_ = out.Close() // the client may be gone
 	return nil
+}
+
+// pages reads the whole list that is chosen, many items at once.
+func (c columns[T]) pages(v *visit, chosen url.Values) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		if !c.whole {
+			chosen.Set("limit", most)
+		}
+		for more := true; more; {
+			p, err := get[app.Page[T]](v, c.operation, chosen, c.named(v)...)
+			if n := deref(p.Total); err == nil && p.Next == "" && !chosen.Has("cursor") && n > int64(len(p.Items)) {
+				err = problem.Of(app.Invalid, "the list is too long: only "+most+" of "+cell.Count(n)+" can be read", "choose fewer")
+			}
+			more = p.Next != "" && err == nil
+			chosen.Set("cursor", string(p.Next))
+			if !yield(p.Items, err) {
+				return
+			}
+		}
+	}
 }
 
 // row returns an item as a file has it.
