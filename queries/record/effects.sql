@@ -15,3 +15,6 @@ returning *;
 update record.effect set accepted = case when state = 'done' then accepted else sqlc.narg('accepted')::jsonb end
 where key = @key
 returning *;
+
+-- name: EffectByKey :one
+select * from record.effect where key = @key;

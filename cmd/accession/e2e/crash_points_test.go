@@ -83,7 +83,7 @@ var scenes = []pointScene{
 	{"mint/service/...", registers},
 	{"daemon/processing/register/...", registers},
 	{"stepservice/...", recordsOutside},
-	{"record/effect/accept/...", recordsOutside},
+	{"record/effect/accept/...", storesOutside},
 	{"store/delete/...", triesAgain},
 	{"store/ocfl/...", storesInOCFL},
 	{"store/put/rename/...", leavesOut},

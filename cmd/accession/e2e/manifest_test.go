@@ -76,7 +76,7 @@ func TestDirectoryIsDeposited(t *testing.T) {
 }
 
 // between returns what stands between two texts of a page.
-func between(t *testing.T, page, after, before string) string {
+func between(t testing.TB, page, after, before string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(page, after)
 	text, _, also := strings.Cut(rest, before)

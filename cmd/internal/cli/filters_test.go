@@ -19,6 +19,7 @@ var commandOf = map[string]string{"report.show": "report", "status.show": "statu
 var noCommandReads = map[string]string{
 	"self.show":       "who a session or key is of: a command knows it",
 	"object.manifest": "a file as it is stored",
+	"job.stored":      "for services that store or record versions; `accession object get` has what is recorded",
 	"compute.input":   "for workers of others",
 }
 

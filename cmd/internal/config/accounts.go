@@ -18,7 +18,7 @@ func (c Config) AccountsOfMinters() map[string]Account {
 }
 
 // AccountsOfServices returns the accounts at services outside that do steps of jobs, by the names
-// of profiles.
+// of profiles; those at one of two services have a slash and the field that names it behind that.
 func (c Config) AccountsOfServices() map[string]Account {
 	all, _ := parseAccounts(c.ServiceCredentials) // Load has checked them
 	return all
@@ -32,6 +32,9 @@ func (c Config) Unused(profiles []string) (warnings []string) {
 		for line := range strings.Lines(of.text) {
 			n++
 			name, _, _ := strings.Cut(line, ":")
+			if of.setting == "service_credentials" {
+				name = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(name), "/storage"), "/recording")
+			}
 			if name = strings.TrimSpace(name); name != "" && name[0] != '#' && !slices.Contains(profiles, name) {
 				warnings = append(warnings, fmt.Sprintf("%s has a line for a profile that there is not, line %d: correct the name before the first colon, or remove the line", of.setting, n))
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/report"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/replica"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -65,6 +66,9 @@ func (s *steps) jobProcessing(ctx context.Context, t *JobTask) Outcome {
 		return err
 	})
 	if err == nil {
+		if out := s.entrusted(ctx, t, objects, stored, profile.FieldStorage, t.Profile.StorageService()); out != nil {
+			return *out
+		}
 		copies := replica.Keeper{Records: s.cfg.Records.Replicas, Open: s.At, Log: s.cfg.Log}
 		if err := crash.Around("daemon/processing/copy", func() error { return copies.Keep(ctx, objects, t.Job.ID, stored, t.Profile) }); err != nil {
 			return release(err)
@@ -139,8 +143,10 @@ func (s *steps) storeObject(ctx context.Context, t *JobTask, objects *store.Stor
 	if err := p.finish(ctx, m); err != nil {
 		return o, err
 	}
-	if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
-		return o, cmp.Or(p.corrupt(ctx, err), err)
+	if !storing.Done || t.Profile.StorageService() == "" { // else all of it would be read whenever the service is asked
+		if _, err := objects.VerifyVersion(ctx, o.Primary, o.Version); err != nil {
+			return o, cmp.Or(p.corrupt(ctx, err), err)
+		}
 	}
 	if err := t.packed.skipContainer(ctx); err != nil {
 		return o, err

@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/entrust"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/version"
+	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/stepservice"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
@@ -40,7 +41,7 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 		return fail(domain.Reason{Class: domain.ClassSystem, Code: reason.CodeStorage,
 			Message: fmt.Sprintf("%s is not the storage manifest that was written: its SHA-256 is %s and was %s; restore it", object.ManifestKey, sha, object.ManifestSHA256)})
 	}
-	if out := s.entrusted(ctx, t, objects, object); out != nil {
+	if out := s.entrusted(ctx, t, objects, object, profile.FieldRecording, t.Profile.Recording); out != nil {
 		return *out
 	}
 	entry := version.Entry(t.Profile, t.Job, m, object)
@@ -50,17 +51,17 @@ func (s *steps) jobRecording(ctx context.Context, t *JobTask) Outcome {
 	return nextJob(domain.RecordJob{})
 }
 
-// entrusted returns the outcome of a job whose version the service of the profile has not
-// recorded, nil = it has, or there is none.
-func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store, o domain.StoredObject) *Outcome {
-	if t.Profile.Recording == "" {
+// entrusted returns the outcome of a job whose stored version a service of the profile has not
+// done its step with, nil = it has, or there is none.
+func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store, o domain.StoredObject, field, url string) *Outcome {
+	if url == "" {
 		return nil
 	}
 	var at entrust.Standing
 	client, err := s.ClientOf(t.Profile)
 	if err == nil {
 		step := entrust.Step{Records: s.cfg.Records, Client: client, Within: t.Profile.ServiceWithin(), Clock: s.cfg.Handler.Clock, Pause: s.cfg.RetryDelay}
-		at, err = step.Record(ctx, t.Profile, s.cfg.ServiceCredentials[t.Profile.Name], t.Job.ID, o, objects)
+		at, err = step.Version(ctx, entrust.Entrusted{Field: field, URL: url, Account: stepservice.AccountOf(s.cfg.ServiceCredentials, t.Profile.Name, field), Job: t.Job.ID, Object: o}, objects)
 	}
 	var out Outcome
 	switch of := (*stepservice.Error)(nil); {
@@ -69,9 +70,9 @@ func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store,
 	case err == nil:
 		out = wait(at.Why, min(at.Delay, s.cfg.RetryMaxDelay))
 	case errors.As(err, &of):
-		out = t.theirs(t.Profile.Recording, "", err)
+		out = t.theirs(url, "", err)
 	default:
-		out = s.errorOutcome(err, "have it recorded")
+		out = s.errorOutcome(err, "have the service of "+field+" do its step")
 	}
 	return &out
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/event"
 	"github.com/accession-ingest/accession/cmd/internal/app/failures"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
+	"github.com/accession-ingest/accession/cmd/internal/app/objects"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sending"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -39,6 +41,12 @@ type JobShow struct {
 type JobChange struct {
 	JobID
 	Match
+}
+
+// JobStored names a file of the version that a job has stored.
+type JobStored struct {
+	JobID
+	FileName
 }
 
 // JobPriority changes the priority of a job.
@@ -95,6 +103,14 @@ func jobs() []*Operation {
 			}
 			v.JobRow = unplaced([]app.JobRow{v.JobRow})[0]
 			return v, err
+		}),
+		stream(Operation{Name: "job.stored", Method: http.MethodGet, Path: "/v1/jobs/{id}/stored/{name}", Summary: "Get a file of the version that a job has stored, recorded or not, or a range of it",
+			Need: access.See, On: OnThing, Sends: []string{"application/octet-stream"}}, func(ctx context.Context, c *Call, in *JobStored) (send, error) {
+			file, err := objects.OpenStored(ctx, c.App, domain.JobID(in.ID), in.Kind, in.Name)
+			if err != nil {
+				return nil, err
+			}
+			return sending.File(file)
 		}),
 		row(Operation{Name: "job.look", Method: http.MethodGet, Path: "/v1/jobs/{id}/inside", Summary: "Look into a job: its manifest, metadata and working files, and its nodes in ZooKeeper",
 			Need: access.Act, On: OnThing}, func(ctx context.Context, c *Call, in *JobID) (look.Inside, error) {

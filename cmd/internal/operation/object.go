@@ -55,6 +55,11 @@ type ObjectFiles struct {
 // ObjectFile names a file of a version.
 type ObjectFile struct {
 	ObjectVersion
+	FileName
+}
+
+// FileName names a file that is stored, and says which part of it to send.
+type FileName struct {
 	Name string `path:"name" maxLength:"1000" example:"maps%2Fnorth.tif" doc:"Name of the file within the object; slashes are written as %2F"`
 	Kind string `query:"kind" enum:"producer,system" doc:"producer (the depositor sent it) or system (Accession made it); default: producer, if there is one of this name"`
 	// These are read where the file is sent.

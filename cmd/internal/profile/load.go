@@ -82,7 +82,7 @@ func (s *Set) Fits(p Profile) error {
 			continue
 		}
 		for _, f := range []struct{ field, is, was string }{
-			{"collection", p.Collection, other.Collection}, {"storage", p.Storage, other.Storage}, {"working_dir", p.WorkingDir, other.WorkingDir},
+			{"collection", p.Collection, other.Collection}, {"storage", p.Bucket(), other.Bucket()}, {"working_dir", p.WorkingDir, other.WorkingDir},
 		} {
 			if f.is != f.was {
 				return Faults{{File: p.File, Field: f.field, Problem: "it is " + quote(f.was) + " and stays so while the service runs: what was deposited is there", Remedy: "make another profile for what is deposited from now on"}}

@@ -28,7 +28,8 @@ type Profile struct {
 	Identifier Identifier `yaml:"identifier" json:"identifier"`
 
 	// Storage is the URL of the bucket that keeps the objects, without user name
-	// and password; "default" is that of the installation.
+	// and password; "default" is that of the installation. A URL of https is that of a
+	// service outside, which gets each version from the installation's bucket.
 	Storage string `yaml:"storage" json:"storage"`
 	// Layout is how the objects are laid out there: LayoutOCFL, or "" for Accession's own
 	// layout. It counts for versions that are stored from then on. A file may say accession
@@ -106,6 +107,32 @@ const (
 	MinterEZID     = "ezid"
 	MinterDataCite = "datacite"
 )
+
+// StorageService returns the URL of the service that stores the objects, "" = none.
+func (p Profile) StorageService() string {
+	if isWeb(p.Storage) {
+		return p.Storage
+	}
+	return ""
+}
+
+// Bucket returns the URL of the bucket that keeps the objects; "default" is that of the
+// installation.
+func (p Profile) Bucket() string {
+	if p.Storage == "" || isWeb(p.Storage) {
+		return DefaultBucket
+	}
+	return p.Storage
+}
+
+// The fields that name services outside, as keys of requests to these have them.
+const (
+	FieldStorage   = "storage"
+	FieldRecording = "recording"
+)
+
+// DefaultBucket names the bucket of the installation.
+const DefaultBucket = "default"
 
 // Authority returns the name-assigning number of ARKs, or the prefix of DOIs.
 func (i Identifier) Authority() string {
@@ -263,7 +290,7 @@ func (p Profile) Formats() []metadata.Format {
 func Defaults() Profile {
 	return Profile{
 		Identifier: Identifier{Scheme: schemeARK},
-		Storage:    "default",
+		Storage:    DefaultBucket,
 		Priority: Priority{
 			Default:     domain.PriorityDefault,
 			LargeBatch:  LargeBatch{Jobs: 1000, Priority: 10},

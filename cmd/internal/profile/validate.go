@@ -59,7 +59,7 @@ func (d *document) validate(p *Profile) {
 		{domain.CheckHoldName(domain.HoldCollection, p.Collection) == nil, "collection", wrong(p.Collection, "is not a collection"),
 			"write 1 to 128 printable ASCII characters without space, slash and colon"},
 		{strings.TrimSpace(p.Owner) != "", "owner", "it is missing", "say who answers for the collection"},
-		{storage == "", "storage", storage, "write default, or a bucket URL such as file:///srv/maps"},
+		{storage == "", "storage", storage, "write default, a bucket URL such as file:///srv/maps, or the URL of a service"},
 		{p.Layout == "" || p.Layout == LayoutOCFL || p.Layout == layoutOwn, "layout", wrong(p.Layout, "is not known"), "write accession or ocfl"},
 		{p.Callback.URL == "" || webURL(p.Callback.URL), "callback.url", "it is not a URL that can be called",
 			"write http or https, a host and a path, without user name, password and fragment"},
@@ -129,7 +129,12 @@ func (p *Profile) identifierChecks() []check {
 
 // webURL reports whether a URL is one of http or https.
 func webURL(s string) bool {
-	return (strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")) && manifest.CheckURL(s, false) == nil
+	return isWeb(s) && manifest.CheckURL(s, false) == nil
+}
+
+// isWeb reports whether a text begins as a URL of http or https does.
+func isWeb(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 }
 
 // serviceURL reports whether a password can be sent to a URL: by https, or within this machine.
@@ -145,9 +150,11 @@ func serviceURL(s string) bool {
 // serviceChecks check the services that do steps of jobs.
 func (p *Profile) serviceChecks() []check {
 	return []check{
+		{p.StorageService() == "" || serviceURL(p.Storage), "storage", quote(p.Storage) + " is not the URL of a service to which a password can be sent",
+			"write https, a host and a path, without user name, password and query; http is for this machine's own addresses"},
 		{p.Recording == "" || serviceURL(p.Recording), "recording", quote(p.Recording) + " is not the URL of a service to which a password can be sent",
 			"write https, a host and a path, without user name, password and query; http is for this machine's own addresses"},
-		{p.Recording != "" || p.ServiceTimeout == 0, "service_timeout", "there is no service", "name one with recording, or leave it out"},
+		{p.Recording != "" || p.StorageService() != "" || p.ServiceTimeout == 0, "service_timeout", "there is no service", "name one with storage or recording, or leave it out"},
 		timeoutCheck("service_", time.Duration(p.ServiceTimeout)),
 	}
 }
@@ -182,7 +189,7 @@ func (p *Profile) replicaChecks() []check {
 	checks := []check{{len(p.Replicas) <= maxReplicas, "replicas", fmt.Sprintf("%d are too many", len(p.Replicas)), fmt.Sprintf("write up to %d", maxReplicas)}}
 	for i, r := range p.Replicas[:min(len(p.Replicas), maxReplicas)] {
 		field, problem := fmt.Sprintf("replicas[%d]", i), storageProblem(r)
-		if r == "default" {
+		if r == DefaultBucket || isWeb(r) {
 			problem = "it is not the URL of a bucket"
 		}
 		checks = append(checks, check{problem == "", field, problem, "write a bucket URL such as file:///mnt/copy/maps"},
@@ -304,7 +311,7 @@ func (d *document) line(field string) int {
 
 // storageProblem returns what is wrong with the URL of a bucket, "" = nothing.
 func storageProblem(s string) string {
-	if s == "default" {
+	if s == DefaultBucket || isWeb(s) { // a service is checked as such
 		return ""
 	}
 	u, err := url.Parse(s)

@@ -20,8 +20,9 @@ func EffectKey(job domain.JobID, version int64, step string) string {
 
 // The kinds of effects.
 const (
-	EffectStore  = "store"  // an object is stored
-	EffectRecord = "record" // a service outside records a stored object
+	EffectStore   = "store"   // an object is stored
+	EffectStorage = "storage" // a service outside stores a stored object too
+	EffectRecord  = "record"  // a service outside records a stored object
 )
 
 // StoreKey returns the key of the storing of a version by a job. It has the version of
@@ -87,6 +88,15 @@ func (r *Records) AcceptEffect(ctx context.Context, key string, accepted any) (E
 		err = refuse(CodeNotFound, op, key, "it was never begun")
 	}
 	return effectOf(row), wrap(err, op, key)
+}
+
+// Effect returns what is known of an effect, found = false if it was never begun.
+func (r *Records) Effect(ctx context.Context, key string) (e Effect, found bool, err error) {
+	row, err := r.q.EffectByKey(ctx, key)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return e, false, nil
+	}
+	return effectOf(row), err == nil, wrap(err, "read effect", key)
 }
 
 func effectOf(row pgdb.RecordEffect) Effect {

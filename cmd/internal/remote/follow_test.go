@@ -117,7 +117,7 @@ func TestFetch(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			err = there.Fetch(t.Context(), "object.get", &operation.ObjectFile{ObjectVersion: operation.ObjectVersion{ObjectID: operation.ObjectID{ID: "ark:/99999/x"}}, Name: "a/b.txt"}, nil, &out)
+			err = there.Fetch(t.Context(), "object.get", &operation.ObjectFile{ObjectVersion: operation.ObjectVersion{ObjectID: operation.ObjectID{ID: "ark:/99999/x"}}, FileName: operation.FileName{Name: "a/b.txt"}}, nil, &out)
 			known, _ := errors.AsType[*app.Error](err)
 			if kind := kindOf(known); kind != c.kind || out.String() != c.out || tries != c.tries {
 				t.Errorf("%v, %q after %d tries; want %q, %q, %d", err, &out, tries, c.kind, c.out, c.tries)

@@ -28,6 +28,15 @@ type Service struct {
 // Credentials are the name and the password of an account.
 type Credentials struct{ User, Password string }
 
+// AccountOf returns the account at the service that a field of a profile names: all has it under
+// the profile's name, a slash and the field, or for all services of the profile under its name.
+func AccountOf(all map[string]Credentials, profile, field string) Credentials {
+	if its, found := all[profile+"/"+field]; found {
+		return its
+	}
+	return all[profile]
+}
+
 // Doer sends a request. *fetch.Client is one, and the only one outside tests.
 type Doer interface {
 	Do(*http.Request) (*http.Response, error)

@@ -198,3 +198,15 @@ func TestLater(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// TestAccountOf: a service has the account of its own line, else that of its profile, and none of
+// another profile.
+func TestAccountOf(t *testing.T) {
+	t.Parallel()
+	all := map[string]stepservice.Credentials{"maps": {User: "all"}, "maps/storage": {User: "vault"}, "rocks/recording": {User: "rocks"}}
+	for of, want := range map[[2]string]string{{"maps", "storage"}: "vault", {"maps", "recording"}: "all", {"rocks", "recording"}: "rocks", {"rocks", "storage"}: "", {"sea", "storage"}: ""} {
+		if got := stepservice.AccountOf(all, of[0], of[1]); got.User != want {
+			t.Errorf("%v: %+v, want %q", of, got, want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type Store struct {
 	unproven atomic.Bool
 	// declared is set once the bucket is known to be a storage root of OCFL.
 	declared atomic.Bool
+	recent   recent
 }
 
 // Info describes an object without reading it.

@@ -14,9 +14,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/store"
 )
 
-// storageDefault is the name of the installation's store in a profile.
-const storageDefault = "default"
-
 // VerifyConfig implements app.Effects.
 func (in *Installation) VerifyConfig(ctx context.Context, o audit.Options) (cfg audit.Config, err error) {
 	var records *record.Records
@@ -65,10 +62,10 @@ func (s *stores) ProfileStore(ctx context.Context, name string) (*store.Store, e
 	if err != nil && !profile.Missing(err) {
 		return nil, err
 	}
-	if err != nil || p.Storage == "" || p.Storage == storageDefault {
+	if err != nil || p.Bucket() == profile.DefaultBucket {
 		return s.own, nil //nolint:nilerr // as documented
 	}
-	at, err := s.At(ctx, p.Storage)
+	at, err := s.At(ctx, p.Bucket())
 	if err != nil {
 		return nil, failed("open the object store of profile "+name, err, "storage in "+p.File+" names it")
 	}

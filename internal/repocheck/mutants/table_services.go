@@ -24,7 +24,13 @@ var services = []Mutant{{
 	At: stepservice + " (Service).words", Do: []Op{Never("p")}, Package: stepservice, Test: "TestRefusals",
 }, {
 	Name: "the service before the inventory", Why: "a version that the service refuses is in the inventory",
-	At: daemon + " (*steps).jobRecording", Do: []Op{Never("entrusted")}, Package: e2e, Test: "TestServiceThatDoesNotRecord",
+	At: daemon + " (*steps).jobRecording", Do: []Op{Never("entrusted")}, Package: e2e, Test: "TestServicesThatDoNotWork",
+}, {
+	Name: "the service before the version counts as stored", Why: "a job goes on whose service does not store its version",
+	At: daemon + " (*steps).jobProcessing", Do: []Op{Never("entrusted")}, Package: e2e, Test: "TestServicesThatDoNotWork",
+}, {
+	Name: "the account at one of two services", Why: "the password of one service is sent to the other",
+	At: stepservice + " AccountOf", Do: []Op{Never("found")}, Package: stepservice, Test: "TestAccountOf",
 }}
 
 const (

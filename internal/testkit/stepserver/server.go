@@ -76,6 +76,15 @@ func (s *Server) Later(looks int) {
 	s.later = looks
 }
 
+// Finish ends the work on all steps that were taken.
+func (s *Server) Finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.works {
+		w.later = 0
+	}
+}
+
 // Hung receives a value for each request that hangs.
 func (s *Server) Hung() <-chan struct{} { return s.hung }
 

@@ -130,12 +130,27 @@ func (s Step) Make(ctx context.Context, key string, request func() (stepservice.
 	return at, nil
 }
 
-// Record has a stored version of a job recorded by the service of its profile.
-func (s Step) Record(ctx context.Context, p profile.Profile, account stepservice.Credentials, job domain.JobID, o domain.StoredObject, from Manifests) (Standing, error) {
-	s.Kind, s.Service = record.EffectRecord, stepservice.Service{Field: "recording", URL: p.Recording, Credentials: account}
-	return s.Make(ctx, record.EffectKey(job, int64(o.Version), string(domain.JobRecording)), func() (r stepservice.Request, err error) {
-		r = stepservice.Request{Object: o.Primary, Version: o.Version}
-		r.Manifest, err = from.ManifestBytes(ctx, o.ManifestKey, o.ManifestSHA256)
+// Entrusted is a stored version of a job, and the service that does a step with it.
+type Entrusted struct {
+	Field   string // of the profile that names the service: storage or recording
+	URL     string
+	Account stepservice.Credentials
+	Job     domain.JobID
+	Object  domain.StoredObject
+}
+
+// kinds has the kind of the effect of each step, by the field that names its service.
+var kinds = map[string]string{profile.FieldStorage: record.EffectStorage, profile.FieldRecording: record.EffectRecord}
+
+// Key returns under which key the service is asked.
+func (e Entrusted) Key() string { return record.EffectKey(e.Job, int64(e.Object.Version), e.Field) }
+
+// Version has the service do its step with the version.
+func (s Step) Version(ctx context.Context, e Entrusted, from Manifests) (Standing, error) {
+	s.Kind, s.Service = kinds[e.Field], stepservice.Service{Field: e.Field, URL: e.URL, Credentials: e.Account}
+	return s.Make(ctx, e.Key(), func() (r stepservice.Request, err error) {
+		r = stepservice.Request{Object: e.Object.Primary, Version: e.Object.Version}
+		r.Manifest, err = from.ManifestBytes(ctx, e.Object.ManifestKey, e.Object.ManifestSHA256)
 		return r, err
 	})
 }

@@ -27,14 +27,11 @@ type Storage struct {
 	opened []io.Closer // not those of the installation
 }
 
-// storageDefault is the name of the installation's store in a profile.
-const storageDefault = "default"
-
 // New returns a storage with the object store and the working directory of the
 // installation, which it does not close.
 func New(objects *store.Store, work *store.Work, installation string) *Storage {
 	return &Storage{workDir: work, installation: installation,
-		stores: map[string]*store.Store{"": objects, storageDefault: objects}, works: map[string]*store.Work{"": work}}
+		stores: map[string]*store.Store{profile.DefaultBucket: objects}, works: map[string]*store.Work{"": work}}
 }
 
 // once returns what was opened under a name, or opens it.
@@ -53,7 +50,7 @@ func once[T io.Closer](s *Storage, by map[string]T, name string, open func() (T,
 
 // Store returns the object store of a profile.
 func (s *Storage) Store(ctx context.Context, of profile.Profile) (*store.Store, error) {
-	return s.At(ctx, of.Storage)
+	return s.At(ctx, of.Bucket())
 }
 
 // At returns the object store at a location.
@@ -63,7 +60,7 @@ func (s *Storage) At(ctx context.Context, location string) (*store.Store, error)
 
 // OwnStore reports whether a profile has an object store other than the installation's.
 func (s *Storage) OwnStore(of profile.Profile) bool {
-	return of.Storage != "" && of.Storage != storageDefault
+	return of.Bucket() != profile.DefaultBucket
 }
 
 // Work returns the working directory of a profile.

@@ -189,7 +189,7 @@ what was stored; what was written to the standard output is then not to be used.
 		if out == "" && e.Screen {
 			return &app.Error{Kind: app.Invalid, What: "get " + args[1], Err: fmt.Errorf("refusing to write a file to a terminal"), Hint: "use --out FILE, or redirect the output"}
 		}
-		in := &operation.ObjectFile{ObjectVersion: v(args), Name: args[1], Kind: kind}
+		in := &operation.ObjectFile{ObjectVersion: v(args), FileName: operation.FileName{Name: args[1], Kind: kind}}
 		to := func(w io.Writer) error {
 			return door.Fetch(ctx, d, "object.get", in, nil, w, func(a *app.App) error {
 				f, err := objects.Open(ctx, a, here(in.ObjectVersion), kind, args[1])

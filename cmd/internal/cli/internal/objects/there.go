@@ -43,7 +43,7 @@ func (t *there) Files(ctx context.Context, _ objects.Version, from app.Cursor) (
 
 // Open implements objects.Source.
 func (t *there) Open(ctx context.Context, _ objects.Version, f objects.File) (io.ReadCloser, error) {
-	return t.get(ctx, "object.get", &operation.ObjectFile{ObjectVersion: t.of, Name: f.Name, Kind: f.Kind}), nil
+	return t.get(ctx, "object.get", &operation.ObjectFile{ObjectVersion: t.of, FileName: operation.FileName{Name: f.Name, Kind: f.Kind}}), nil
 }
 
 // Manifest implements objects.Source.

@@ -65,6 +65,26 @@ func (q *Queries) BeginEffect(ctx context.Context, arg BeginEffectParams) (Recor
 	return i, err
 }
 
+const effectByKey = `-- name: EffectByKey :one
+select key, kind, state, result, begun_at, begun, finished_at, accepted from record.effect where key = $1
+`
+
+func (q *Queries) EffectByKey(ctx context.Context, key string) (RecordEffect, error) {
+	row := q.db.QueryRow(ctx, effectByKey, key)
+	var i RecordEffect
+	err := row.Scan(
+		&i.Key,
+		&i.Kind,
+		&i.State,
+		&i.Result,
+		&i.BegunAt,
+		&i.Begun,
+		&i.FinishedAt,
+		&i.Accepted,
+	)
+	return i, err
+}
+
 const finishEffect = `-- name: FinishEffect :one
 update record.effect set
     state = 'done', result = coalesce(result, $1::jsonb), finished_at = coalesce(finished_at, clock_timestamp())
