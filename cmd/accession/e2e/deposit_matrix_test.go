@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/cmd/internal/store/description"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -291,7 +292,7 @@ func (in *installation) hasVersion(c *course, j app.JobRow, number int, files, b
 	}
 	in.must(rows.Err())
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" || n != len(files)+2 || !system[store.ERCName] || !system[store.DublinCoreName] {
+	if diff := cmp.Diff(want, got); diff != "" || n != len(files)+2 || !system[description.ERCName] || !system[description.DublinCoreName] {
 		in.t.Errorf("%s by %s: version %d of %s, with %v (-want +got):\n%s", c.kind, c.naming, number, j.PrimaryIdentifier, system, diff)
 	}
 	if c.kind.PayloadType() == domain.TypeContainer {

@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/mint"
 	"github.com/accession-ingest/accession/cmd/internal/record"
 	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/cmd/internal/store/description"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -100,7 +101,7 @@ func TestProcessing(t *testing.T) {
 	if err != nil || len(m.Files) != 3 || m.Files[0].Name != "data/a.csv" || m.Files[0].SHA256 != hexOf("a") || m.Job != id {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	erc, err := w.r.steps.Kept(t.Context(), store.VersionPrefix(j.Identifiers.Primary, 1)+"/system/"+store.ERCName)
+	erc, err := w.r.steps.Kept(t.Context(), store.VersionPrefix(j.Identifiers.Primary, 1)+"/system/"+description.ERCName)
 	if err != nil || !strings.Contains(string(erc), "what: Tide tables") || !strings.Contains(string(erc), j.Identifiers.Primary) {
 		t.Errorf("citation %q, %v", erc, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"gocloud.dev/blob/memblob"
 	"gocloud.dev/gcerrors"
 
+	"github.com/accession-ingest/accession/cmd/internal/store/description"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/testkit/bucket"
 )
@@ -107,7 +108,7 @@ func sample() Version {
 		Created: testCreated, LocalIDs: []string{"tide:1"},
 		Files: []File{
 			producer("data/tide.csv", "a;b\n"), producer("zz <&>.txt", "z"),
-			SystemFile(ERCName, "text/plain", ERC{Who: "w"}.Encode()),
+			SystemFile(description.ERCName, "text/plain", description.ERC{Who: "w"}.Encode()),
 		}}
 }
 

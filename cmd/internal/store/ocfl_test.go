@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/accession-ingest/accession/cmd/internal/store/description"
 	"github.com/accession-ingest/accession/cmd/internal/store/ocfl"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/testkit/ocflcheck"
@@ -134,7 +135,7 @@ func TestOCFLAfterAnotherLayout(t *testing.T) {
 // what another attempt left beside it is gone.
 func TestOCFLWriteThatFails(t *testing.T) {
 	t.Parallel()
-	for _, stop := range []string{"0=ocfl_1.1", "config.json", "/data/tide.csv", ERCName, "/manifest-v1.json", "/v1/inventory.json", "/v1/inventory.json.sha256",
+	for _, stop := range []string{"0=ocfl_1.1", "config.json", "/data/tide.csv", description.ERCName, "/manifest-v1.json", "/v1/inventory.json", "/v1/inventory.json.sha256",
 		"/0=ocfl_object_1.1", "/inventory.json.sha256", "/inventory.json",
 		"/manifest-v2.json", "/v2/inventory.json", "/v2/inventory.json.sha256"} {
 		t.Run(strings.ReplaceAll(stop, "/", " "), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/accession-ingest/accession/cmd/internal/store/description"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -48,7 +49,7 @@ func TestWriteVersion(t *testing.T) {
 		got := write(t, s, sample())
 		text := read(t, s, got.ManifestKey)
 		golden(t, "manifest.json", []byte(text))
-		if got.ManifestSHA256 != hexSum(text) || got.Files != 3 || got.Bytes != int64(4+1+len(ERC{Who: "w"}.Encode())) {
+		if got.ManifestSHA256 != hexSum(text) || got.Files != 3 || got.Bytes != int64(4+1+len(description.ERC{Who: "w"}.Encode())) {
 			t.Fatalf("got %+v", got)
 		}
 		if data, err := s.ManifestBytes(t.Context(), got.ManifestKey, got.ManifestSHA256); err != nil || string(data) != text {
@@ -110,7 +111,7 @@ func TestVersionOfAnotherJobOrContentStays(t *testing.T) {
 // A crash at any file leaves no version; doing it again completes it.
 func TestNoManifestNoVersion(t *testing.T) {
 	t.Parallel()
-	for _, stop := range []string{"/data/tide.csv", "zz%20%3C%26%3E.txt", ERCName, "/manifest.json"} {
+	for _, stop := range []string{"/data/tide.csv", "zz%20%3C%26%3E.txt", description.ERCName, "/manifest.json"} {
 		t.Run(strings.ReplaceAll(stop, "/", " "), func(t *testing.T) {
 			t.Parallel()
 			s, fault := newFaulty(t, stop, errDiskFull)

@@ -12,6 +12,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/store"
+	"github.com/accession-ingest/accession/cmd/internal/store/description"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
 )
@@ -109,14 +110,14 @@ func Changed(err error) error {
 func Descriptions(j domain.Job, p profile.Profile) ([]store.File, error) {
 	m := j.Metadata
 	where := append([]string{j.Identifiers.Primary}, j.Identifiers.LocalID...)
-	erc := store.ERC{Who: m.ErcWho, What: m.ErcWhat, When: m.ErcWhen, Where: where}
-	dc, err := store.DublinCore{Title: []string{m.ErcWhat}, Creator: []string{m.ErcWho}, Date: []string{m.ErcWhen},
+	erc := description.ERC{Who: m.ErcWho, What: m.ErcWhat, When: m.ErcWhen, Where: where}
+	dc, err := description.DublinCore{Title: []string{m.ErcWhat}, Creator: []string{m.ErcWho}, Date: []string{m.ErcWhen},
 		Publisher: []string{p.Owner}, Identifier: where}.Encode()
 	if err != nil {
 		return nil, err
 	}
 	return []store.File{
-		store.SystemFile(store.ERCName, "text/plain; charset=utf-8", erc.Encode()),
-		store.SystemFile(store.DublinCoreName, "application/xml", dc),
+		store.SystemFile(description.ERCName, "text/plain; charset=utf-8", erc.Encode()),
+		store.SystemFile(description.DublinCoreName, "application/xml", dc),
 	}, nil
 }

@@ -1,4 +1,6 @@
-package store
+// Package description makes the descriptions that are added to each object: a citation, and Dublin
+// Core.
+package description
 
 import (
 	"encoding/xml"
