@@ -35,6 +35,7 @@ var Effects = []Effect{
 var fileCalls = []string{
 	"os.Mkdir", "os.MkdirAll", "os.WriteFile", "os.Rename", "os.Remove", "os.RemoveAll", "os.Create", "os.Link",
 	"*root.Mkdir", "*root.MkdirAll", "*root.OpenFile", "*root.WriteFile", "*root.Rename", "*root.Remove", "*root.RemoveAll", "*root.Link",
+	"unix.Mkdirat", "unix.Renameat", "unix.Linkat", "unix.Unlinkat",
 	"*.Sync",
 }
 
@@ -45,6 +46,7 @@ var Unmarked = map[string]string{
 	"cmd/internal/notify put root.Remove":                        "its own draft after an error; a process that dies leaves it, as after the draft was written",
 	"cmd/internal/notify stage root.Remove":                      "its own draft after an error; a process that dies leaves it, as after the draft was written",
 	"cmd/internal/store Commit p.root.Remove":                    "its own part after an error; a process that dies leaves it, as after the part was created",
+	"cmd/internal/store write unix.Unlinkat":                     "its own draft after an error; a process that dies leaves it, as after the draft was created",
 	"cmd/internal/store Abort p.root.Remove":                     "its own part after an error; a process that dies leaves it, as after the part was created",
 	"cmd/internal/record LeadBulkAction pgx.BeginFunc":           "a transaction that only holds a lock",
 	"cmd/internal/notify makeDir os.Mkdir":                       "the drop that the start has made is gone: it is made again",

@@ -106,8 +106,8 @@ var Libraries = []Library{
 		"BSD-3-Clause", "Bounds the bytes per second that all transfers of a process take together."},
 	{"golang.org/x/term", []string{"cmd/internal/cli/...", "cmd/internal/stack/..."}, nil,
 		"BSD-3-Clause", "Asks whether a file is a terminal, and reads passwords from one without showing them."},
-	{"golang.org/x/sys", nil, []string{"cmd/internal/stack/..."},
-		"BSD-3-Clause", "A test of the private servers stops processes; such files carry a build tag."},
+	{"golang.org/x/sys", []string{"cmd/internal/store"}, []string{"cmd/internal/stack/..."},
+		"BSD-3-Clause", "Makes, links and renames files in directories that are held open, without walking their paths. A test of the private servers stops processes; such files carry a build tag."},
 
 	// Tests and generators.
 	{"github.com/oapi-codegen/runtime", []string{"internal/testkit/apiclient"}, nil,

@@ -23,6 +23,7 @@ import (
 // the reason.
 var unreached = map[string]string{
 	"zklive/restore/epoch/*": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
+	"store/bucket/put/*":     "the store of an installation is a directory; TestPutIfAbsent writes to buckets",
 	"store/ocfl/commit/*":    "objects in a bucket, and the store of an installation is a directory; TestOCFLWriteThatFails writes there",
 	"store/ocfl/unstage/*":   "a version is not written for another reason than a death; TestOCFLWriteOfOtherBytes does so",
 }

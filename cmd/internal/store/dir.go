@@ -1,14 +1,15 @@
 package store
 
 import (
+	"context"
+	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -77,42 +78,67 @@ func syncPath(path string) error {
 	return syncFile("path/sync", f)
 }
 
-// move moves the object tmp, whose bytes are on disk, to key. With absent set it
-// fails with fs.ErrExist when key is taken, atomically also between processes. The
-// new entry is synced, or added to unsynced.
-func (d *dir) move(tmp, key string, absent bool, unsynced *entries) error {
-	parent := path.Dir(key)
-	if err := d.mkdirs(parent); err != nil {
-		return err
+// put writes an object, whose key keyOf returns once it is measured. With absent set it fails
+// with fs.ErrExist when the key is taken. It is on disk when it returns, or its entries are those
+// that o.in is to sync.
+func (d *dir) put(ctx context.Context, r io.Reader, o putOptions, keyOf func(Blob) string) (got Blob, err error) {
+	in := o.in
+	if in == nil {
+		in = d.folders()
+		defer in.close()
 	}
-	err := d.enter(tmp, key, absent)
-	if errors.Is(err, fs.ErrNotExist) { // a directory that was there has been removed
-		d.forget()
-		if err = d.mkdirs(parent); err == nil {
-			err = d.enter(tmp, key, absent)
+	err = in.in(path.Clean(tmpPrefix), func(tmp folder) (err error) {
+		name := rand.Text()
+		if got, err = tmp.write(name, until{ctx, r}, o.want); err != nil {
+			return err
 		}
+		got.Key = keyOf(got)
+		return in.move(tmp, name, got.Key, o.absent)
+	})
+	if o.in == nil && (err == nil || errors.Is(err, fs.ErrExist)) {
+		err = errors.Join(err, in.sync())
 	}
-	if absent {
-		err = errors.Join(err, d.root.remove("put/unlink", tmp))
-	}
-	// The process that made an existing entry may not have synced it yet.
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if unsynced != nil {
-		unsynced.add(parent)
-		return err
-	}
-	return errors.Join(err, d.root.syncDir(parent))
+	return got, err
 }
 
-// enter makes the entry of a key.
-func (d *dir) enter(tmp, key string, absent bool) error {
-	if absent {
-		return d.root.link("put/link", tmp, key)
-	}
-	return d.root.rename("put/rename", tmp, key)
+// until is a reader that ends with its context.
+type until struct {
+	ctx context.Context
+	io.Reader
 }
+
+// Read implements io.Reader.
+func (r until) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+// open opens an object.
+func (d *dir) open(key string) (*os.File, error) {
+	f, err := os.Open(d.path(key))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := isFile(f.Stat()); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (d *dir) stat(key string) (fs.FileInfo, error) { return isFile(os.Stat(d.path(key))) }
+
+// isFile returns fs.ErrNotExist for a directory: it is no object.
+func isFile(info fs.FileInfo, err error) (fs.FileInfo, error) {
+	if err == nil && info.IsDir() {
+		err = fs.ErrNotExist
+	}
+	return info, err
+}
+
+func (d *dir) path(key string) string { return filepath.Join(d.root.Name(), filepath.FromSlash(key)) }
 
 // forget makes every directory one that may be missing.
 func (d *dir) forget() {
@@ -121,60 +147,18 @@ func (d *dir) forget() {
 	clear(d.synced)
 }
 
-// mkdirs creates a directory and its parents, and syncs each new entry.
-func (d *dir) mkdirs(name string) error {
-	if name == "." || d.known(name) {
-		return nil
-	}
-	parent := path.Dir(name)
-	if err := d.mkdirs(parent); err != nil {
-		return err
-	}
-	if err := d.root.mkdir("put/make-directory", name); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if err := d.root.syncDir(parent); err != nil {
-		return err
-	}
+// remember makes a directory one whose entry is known to be on disk.
+func (d *dir) remember(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.synced) >= crash.Remembered(maxSynced) {
 		clear(d.synced)
 	}
 	d.synced[name] = true
-	return nil
 }
 
 func (d *dir) known(name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.synced[name]
-}
-
-// entries are directories with entries that are not known to be on disk. Many files
-// that go into one directory together need only one sync of it.
-type entries struct {
-	mu   sync.Mutex
-	dirs map[string]bool
-}
-
-func (e *entries) add(dir string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.dirs == nil {
-		e.dirs = map[string]bool{}
-	}
-	e.dirs[dir] = true
-}
-
-// sync puts them on disk.
-func (e *entries) sync(r root) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var g errgroup.Group
-	g.SetLimit(parallelFiles)
-	for dir := range e.dirs {
-		g.Go(func() error { return r.syncDir(dir) })
-	}
-	return g.Wait()
 }

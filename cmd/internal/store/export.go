@@ -18,9 +18,9 @@ const exportTmp = ".accession-export.part"
 // under its name when all of it is on disk and has its digest. What is there is never
 // replaced, so that an export that was interrupted is completed by the next one.
 type Export struct {
-	dir      *dir
-	lock     *os.File
-	unsynced entries
+	dir  *dir
+	in   *folders
+	lock *os.File
 }
 
 // OpenExport opens a directory, which it creates if need be, for one process at a time.
@@ -35,7 +35,7 @@ func OpenExport(folder string) (*Export, error) {
 	if err != nil {
 		return nil, wrap(op, folder, err)
 	}
-	e := &Export{dir: d}
+	e := &Export{dir: d, in: d.folders()}
 	if e.lock, err = d.root.Open("."); err == nil {
 		if err = syscall.Flock(int(e.lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 			err = &Error{Code: CodeConflict, Op: op, Key: folder, Hint: "another process exports into it: let it end, or name another directory"}
@@ -68,7 +68,7 @@ func (e *Export) Copy(ctx context.Context, want Blob, name string, open func(ctx
 	if err := e.write(from, want); err != nil {
 		return false, wrap("export", name, err)
 	}
-	return true, wrap("export", name, e.dir.move(exportTmp, name, false, &e.unsynced))
+	return true, wrap("export", name, e.in.in(".", func(from folder) error { return e.in.move(from, exportTmp, name, false) }))
 }
 
 // write writes the temporary file, to the disk, if it is what it should be.
@@ -121,10 +121,11 @@ func (e *Export) has(name string, want Blob) (bool, error) {
 
 // Close ends the export: the names of all files are on disk when it returns nil.
 func (e *Export) Close() error {
-	return wrap("export", e.dir.root.Name(), errors.Join(e.unsynced.sync(e.dir.root), e.close()))
+	return wrap("export", e.dir.root.Name(), errors.Join(e.in.sync(), e.close()))
 }
 
 func (e *Export) close() (err error) {
+	e.in.close()
 	if e.lock != nil {
 		// Closing alone leaves it locked while a child that is just being started has a copy.
 		_ = syscall.Flock(int(e.lock.Fd()), syscall.LOCK_UN)

@@ -236,8 +236,9 @@ func (s *Store) writeOCFL(ctx context.Context, v Version, m StorageManifest) (St
 		if err != nil && CodeOf(err) != CodeNotFound {
 			return Stored{}, err
 		}
-		w := ocflWrite{Store: s, object: o, at: o.root, to: o.root, number: o.Number() + 1}
+		w := ocflWrite{Store: s, object: o, at: o.root, to: o.root, number: o.Number() + 1, in: s.folders()}
 		err = w.write(ctx, v, m)
+		w.in.close()
 		if err != nil && CodeOf(err) != CodeConflict {
 			return Stored{}, err
 		}
@@ -260,10 +261,10 @@ func (s *Store) writeOCFL(ctx context.Context, v Version, m StorageManifest) (St
 // inventory, which is never replaced, makes the version exist.
 type ocflWrite struct {
 	*Store
-	object   ocflObject
-	number   int
-	at, to   string // what is below at in the end is written below to
-	unsynced entries
+	object ocflObject
+	number int
+	at, to string   // what is below at in the end is written below to
+	in     *folders // of a directory
 }
 
 func (w *ocflWrite) write(ctx context.Context, v Version, m StorageManifest) (err error) {
@@ -316,7 +317,7 @@ func (w *ocflWrite) files(ctx context.Context, v Version, m StorageManifest) (al
 		}
 		from[i].Key, to[i].Key = "", w.written(content+string(f.Kind)+"/"+encodePath(f.Name))
 	}
-	if err := w.writeFiles(ctx, from, to); err != nil {
+	if err := w.writeFiles(ctx, w.in, from, to); err != nil {
 		return nil, err
 	}
 	m.Files = to
@@ -329,7 +330,7 @@ func (w *ocflWrite) files(ctx context.Context, v Version, m StorageManifest) (al
 		return nil, wrap("write version", w.object.root, err)
 	}
 	key, err := w.writeFile(ctx, StoredFile{Name: "manifest.json", Key: w.written(content + manifestName(v.Number)), Size: int64(len(data)), SHA256: sha},
-		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, w.unsyncedEntries())
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, w.in)
 	return append(all, ocfl.Entry{Name: "manifest.json", Digest: sha, Path: strings.TrimPrefix(w.final(key), w.object.root+"/")}), err
 }
 
@@ -341,13 +342,6 @@ func (w *ocflWrite) final(key string) string {
 		return w.at + "/" + rest
 	}
 	return key
-}
-
-func (w *ocflWrite) unsyncedEntries() *entries {
-	if w.dir == nil {
-		return nil
-	}
-	return &w.unsynced
 }
 
 // stage returns a new place for a version, after those of earlier attempts of its job were
@@ -385,19 +379,20 @@ func (w *ocflWrite) install(ctx context.Context, inventory []byte) error {
 			ocfl.File{Name: w.at + "/" + ocfl.Sidecar, Data: ocfl.SidecarOf(inventory)}, ocfl.File{Name: w.at + "/" + ocfl.Inventory, Data: inventory})
 	}
 	for _, f := range files {
-		if _, err := w.put(ctx, w.written(f.Name), bytes.NewReader(f.Data), putOptions{absent: true, unsynced: &w.unsynced}); err != nil {
+		if _, err := w.put(ctx, w.written(f.Name), bytes.NewReader(f.Data), putOptions{absent: true, in: w.in}); err != nil {
 			return err
 		}
 	}
-	err := w.unsynced.sync(w.dir.root)
+	err := w.in.sync()
 	if err == nil {
-		err = w.dir.mkdirs(path.Dir(w.at))
+		parent, name := path.Split(w.at)
+		err = w.in.in(path.Clean(parent), func(to folder) error {
+			return w.in.in(path.Dir(w.to), func(from folder) error { return from.rename("ocfl/install", path.Base(w.to), to, name) })
+		})
+		w.in.enters(path.Clean(parent))
 	}
 	if err == nil {
-		err = w.dir.root.rename("ocfl/install", w.to, w.at)
-	}
-	if err == nil {
-		err = w.dir.root.syncDir(path.Dir(w.at))
+		err = w.in.sync()
 	}
 	return wrap("write version", w.at, err)
 }

@@ -11,8 +11,8 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
+	"sync"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
@@ -52,9 +52,9 @@ func (s *Store) PutIfAbsent(ctx context.Context, key string, r io.Reader) (Blob,
 type putOptions struct {
 	absent bool  // an object that is there stays
 	want   *Blob // what r must be, nil = anything
-	// unsynced collects the object's directory, whose entry is not on disk yet; nil =
-	// it is synced at once.
-	unsynced *entries
+	// in are the directories of a directory; nil = the object is on disk at once, not when
+	// they are synced.
+	in *folders
 }
 
 func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) (Blob, error) {
@@ -74,10 +74,7 @@ func (s *Store) put(ctx context.Context, key string, r io.Reader, o putOptions) 
 	if s.dir == nil {
 		got, err = s.write(ctx, key, r, o)
 	} else {
-		tmp := newTmp()
-		if got, err = s.write(ctx, tmp, r, putOptions{want: o.want}); err == nil {
-			err = s.dir.move(tmp, key, o.absent, o.unsynced)
-		}
+		got, err = s.dir.put(ctx, r, o, func(Blob) string { return key })
 	}
 	got.Key = key
 	if o.absent && (errors.Is(err, fs.ErrExist) || gcerrors.Code(err) == gcerrors.FailedPrecondition) {
@@ -98,25 +95,14 @@ func (s *Store) existing(ctx context.Context, want Blob, cause error) (Blob, err
 	return have, err
 }
 
-// write streams r to key and measures it, to the end of r also when the bucket
-// refuses early because key is taken. For a directory, the bytes are on disk before
-// the object gets its name.
+// write streams r to key of a bucket that is no directory and measures it, to the end of r also
+// when the bucket refuses early because key is taken.
 func (s *Store) write(ctx context.Context, key string, r io.Reader, o putOptions) (Blob, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var file *os.File
 	var w *blob.Writer
-	err := crash.Around("store/put/create", func() (err error) {
-		w, err = s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
-			ContentType: contentType,
-			IfNotExist:  o.absent,
-			BeforeWrite: func(as func(any) bool) error {
-				if as(&file) {
-					return file.Chmod(privateFile)
-				}
-				return nil
-			},
-		})
+	err := crash.Around("store/bucket/put", func() (err error) {
+		w, err = s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType, IfNotExist: o.absent})
 		return err
 	})
 	if err != nil {
@@ -134,13 +120,6 @@ func (s *Store) write(ctx context.Context, key string, r io.Reader, o putOptions
 	got := m.blob(key)
 	if err == nil {
 		err = got.check(o.want)
-	}
-	switch {
-	case err != nil || s.dir == nil:
-	case file == nil:
-		err = errors.New("the driver of the directory gives no file to sync")
-	default:
-		err = crash.Around("store/put/sync", file.Sync)
 	}
 	if err != nil {
 		cancel() // before Close, which would otherwise publish what was written
@@ -179,9 +158,25 @@ func (s *Store) Measure(ctx context.Context, key string, through func(io.Reader)
 		return Blob{}, err
 	}
 	defer func() { _ = r.Close() }()
+	got, err := measured(through(r), nil)
+	got.Key = key
+	return got, wrap("get", key, err)
+}
+
+// buffers are for copying: one of its own for each small file would take much longer than the file.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 256<<10); return &b }}
+
+// measured reads r to its end, copies it, nil = nowhere, and measures it.
+func measured(r io.Reader, to io.Writer) (Blob, error) {
 	m := newMeter()
-	_, err = io.Copy(m, through(r))
-	return m.blob(key), wrap("get", key, err)
+	var w io.Writer = m
+	if to != nil {
+		w = io.MultiWriter(to, m)
+	}
+	b, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(b)
+	_, err := io.CopyBuffer(w, struct{ io.Reader }{r}, *b) // no WriterTo, which would make a buffer
+	return m.blob(""), err
 }
 
 func newTmp() string { return tmpPrefix + rand.Text() }
@@ -227,12 +222,7 @@ func (s *Store) KeepUpload(ctx context.Context, name string, r io.ReadSeeker) (s
 // keep stores r under a key that has its digest.
 func (s *Store) keep(ctx context.Context, keyOf func(sha256 string) string, r io.ReadSeeker) (got Blob, err error) {
 	if s.dir != nil {
-		tmp := newTmp()
-		if got, err = s.write(ctx, tmp, r, putOptions{}); err != nil {
-			return got, err
-		}
-		got.Key = keyOf(got.SHA256)
-		return got, s.dir.move(tmp, got.Key, false, nil)
+		return s.dir.put(ctx, r, putOptions{}, func(b Blob) string { return keyOf(b.SHA256) })
 	}
 	m := newMeter()
 	if _, err = io.Copy(m, r); err == nil {

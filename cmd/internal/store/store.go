@@ -137,6 +137,13 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
+	if s.dir != nil {
+		f, err := s.dir.open(key)
+		if err != nil {
+			return nil, wrap("get", key, err)
+		}
+		return f, nil
+	}
 	r, err := s.bucket.NewReader(ctx, key, nil)
 	if err != nil {
 		return nil, wrap("get", key, err)
@@ -148,6 +155,13 @@ func (s *Store) Get(ctx context.Context, key string) (io.ReadCloser, error) {
 func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	if err := checkKey(key); err != nil {
 		return Info{}, err
+	}
+	if s.dir != nil {
+		is, err := s.dir.stat(key)
+		if err != nil {
+			return Info{}, wrap("stat", key, err)
+		}
+		return Info{Key: key, Size: is.Size(), Modified: is.ModTime()}, nil
 	}
 	a, err := s.bucket.Attributes(ctx, key)
 	if err != nil {

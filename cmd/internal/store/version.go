@@ -74,14 +74,18 @@ func (s *Store) WriteVersion(ctx context.Context, v Version) (Stored, error) {
 		return s.writeOCFL(ctx, v, m)
 	}
 	key := ManifestKey(v.Object, v.Number)
-	if err := s.writeFiles(ctx, v.Files, m.Files); err != nil {
+	in := s.folders()
+	defer in.close()
+	if err := s.writeFiles(ctx, in, v.Files, m.Files); err != nil {
 		return Stored{}, err
 	}
 	data, sha, err := m.Encode()
 	if err != nil {
 		return Stored{}, wrap("write version", key, err)
 	}
-	_, err = s.PutIfAbsent(ctx, key, bytes.NewReader(data))
+	if _, err = s.put(ctx, key, bytes.NewReader(data), putOptions{absent: true, in: in}); err == nil {
+		err = wrap("write version", key, in.sync())
+	}
 	if CodeOf(err) == CodeConflict {
 		return s.settled(ctx, v.Object, v.Number, m)
 	}
@@ -155,8 +159,7 @@ func (s *Store) settled(ctx context.Context, object string, version int, want St
 const parallelFiles = 16
 
 // writeFiles stores all files, durably, and fills in their keys.
-func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) error {
-	var unsynced entries
+func (s *Store) writeFiles(ctx context.Context, in *folders, from []File, to []StoredFile) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(parallelFiles)
 	for i, f := range from {
@@ -165,37 +168,37 @@ func (s *Store) writeFiles(ctx context.Context, from []File, to []StoredFile) er
 		}
 		g.Go(func() (err error) {
 			if err = ctx.Err(); err == nil {
-				to[i].Key, err = s.writeFile(ctx, to[i], f.Open, &unsynced)
+				to[i].Key, err = s.writeFile(ctx, to[i], f.Open, in)
 			}
 			return err
 		})
 	}
-	if err := g.Wait(); err != nil || s.dir == nil {
+	if err := g.Wait(); err != nil {
 		return err
 	}
-	return wrap("write version", "", unsynced.sync(s.dir.root))
+	return wrap("write version", "", in.sync())
 }
 
 // writeFile stores one file and returns its key. When an interrupted attempt left
 // other bytes there, it takes a key with the digest: overwriting could hit
 // a version that another worker of the same job has just completed.
-func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error), unsynced *entries) (string, error) {
+func (s *Store) writeFile(ctx context.Context, f StoredFile, open func() (io.ReadCloser, error), in *folders) (string, error) {
 	key := f.Key
-	err := s.copyIn(ctx, key, f, open, unsynced)
+	err := s.copyIn(ctx, key, f, open, in)
 	if CodeOf(err) == CodeConflict {
 		key += "~" + f.SHA256[:32]
-		err = s.copyIn(ctx, key, f, open, unsynced)
+		err = s.copyIn(ctx, key, f, open, in)
 	}
 	return key, err
 }
 
-func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func() (io.ReadCloser, error), unsynced *entries) error {
+func (s *Store) copyIn(ctx context.Context, key string, f StoredFile, open func() (io.ReadCloser, error), in *folders) error {
 	r, err := open()
 	if err != nil {
 		return wrap("open file", f.Name, err)
 	}
 	defer func() { _ = r.Close() }()
-	_, err = s.put(ctx, key, r, putOptions{absent: true, want: &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256}, unsynced: unsynced})
+	_, err = s.put(ctx, key, r, putOptions{absent: true, want: &Blob{Key: f.Name, Size: f.Size, SHA256: f.SHA256}, in: in})
 	var at *Error
 	if errors.As(err, &at) && at.Code == CodeMismatch {
 		at.Code = CodeChanged

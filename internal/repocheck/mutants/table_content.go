@@ -7,11 +7,11 @@ var content = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestDurability/claim",
 }, {
 	Name: "fsync before an object has its key", Why: "after a power cut an object is there and empty",
-	At: "cmd/internal/store (*Store).write", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
+	At: "cmd/internal/store (folder).write", Do: []Op{Arg("Around", 1, "func() error { return nil }", "Sync")},
 	Package: "cmd/internal/store", Test: "TestDurability/put",
 }, {
 	Name: "the digest of what is stored of a working file", Why: "a file that was changed in the working directory is stored under the digest of another",
-	At: "cmd/internal/store (*Store).write", Do: []Op{Call("check", "error(nil)")},
+	At: "cmd/internal/store (folder).write", Do: []Op{Call("check", "error(nil)")},
 	Package: "cmd/internal/daemon", Test: "TestWorkingFilesGone/changed",
 }, {
 	Name: "replicas that are required before they are made", Why: "a process that dies in between leaves a version without its copies, and nothing says so",
@@ -31,12 +31,16 @@ var content = []Mutant{{
 	Package: e2e, Test: "TestReplicas",
 }, {
 	Name: "an object that is there stays", Why: "another job's bytes replace those of a stored version",
-	At: "cmd/internal/store (*dir).enter", Do: []Op{Never("absent")},
+	At: "cmd/internal/store enter", Do: []Op{Never("absent")},
 	Package: "cmd/internal/store", Test: "TestPutIfAbsent",
 }, {
 	Name: "a directory of the store that was removed", Why: "nothing can be stored below it until the process ends",
-	At: "cmd/internal/store (*dir).move", Do: []Op{Never("ErrNotExist")},
+	At: "cmd/internal/store (*folders).reach", Do: []Op{Always("ErrNotExist", "name")},
 	Package: "cmd/internal/store", Test: "TestRemovedDirectoryIsMadeAgain",
+}, {
+	Name: "the sync of a directory that has got a directory", Why: "after a power cut a stored version is gone with its directory",
+	At: "cmd/internal/store (*folders).reach", Do: []Op{Drop("unsynced", "Dir", "true")},
+	Package: "cmd/internal/store", Test: "TestDurability/version",
 }, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
 	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
