@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/accession-ingest/accession/cmd/internal/run"
@@ -150,7 +151,7 @@ func BenchmarkReads(b *testing.B) {
 	in.rest(in.depositFor("test", "tester", goodServer(b)+"/batch.checkm", domain.TypeBatchManifest))
 	stop()
 	d, c := in.doorOf(in.serveInProcess(run.RoleHTTP)), clientOfMany()
-	in.crowd(jobs) // now: a process does not start beside tables that are ahead of the tree
+	in.crowd(crowded{jobs: jobs, files: 1, large: 10}) // now: a process does not start beside tables that are ahead of the tree
 	middle := jobs / 2
 	id := map[string]string{"BATCH": fmt.Sprintf("bid%010d", 1000+middle/10), "JOB": fmt.Sprintf("jid%010d", 1000+middle), "OBJECT": fmt.Sprintf("ark:%%2F99999%%2Fcrowd%d", middle)}
 	var hash string
@@ -231,14 +232,24 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-// crowd copies what the one deposit has left in the tables, until there are so many jobs
-// more, and as many files and objects. One of a thousand is rare.
-func (in *installation) crowd(jobs int) {
+// crowded is how many there are of what is copied.
+type crowded struct {
+	jobs  int // ten to a batch
+	files int // of each job
+	large int // jobs of the first batch
+}
+
+// crowd copies what the one deposit has left in the tables, until there are so many jobs and files
+// more, as many objects as jobs, and a callback about each job. One of a thousand is rare.
+func (in *installation) crowd(c crowded) {
 	in.t.Helper()
+	jobs := c.jobs
 	rare := func(many, few string) string {
 		return fmt.Sprintf("case when n between %d and %d then '%s' else %s end", jobs/2, jobs/2+jobs/1000, few, many)
 	}
 	id := func(kind, n string) string { return fmt.Sprintf("'%s' || lpad((1000 + %s)::text, 10, '0')", kind, n) }
+	ofBatch := fmt.Sprintf("(case when n < %d then 0 else n/10 end)", c.large)
+	ofJob, batch := id("jid", "n"), id("bid", ofBatch)
 	ark, user := "'ark:/99999/crowd' || n", rare("'user' || n/10 % 1000", "rare")
 	state := func(completed, failed string) string {
 		return fmt.Sprintf("case when n/10 %% 100 = 0 then '%s' else '%s' end", failed, completed)
@@ -248,41 +259,78 @@ func (in *installation) crowd(jobs int) {
 		return append([]string{"submitter", user, "profile_name", rare("'test'", "rare"), "collection", rare("'test'", "rare"),
 			"reason_code", rare("'not_found'", "rare")}, more...)
 	}
-	copies := func(table, from string, step, last int, columns ...string) {
+	each := fmt.Sprintf("generate_series(0, %d) n", jobs-1)
+	batches := fmt.Sprintf("(select n from generate_series(0, %d, 10) n where n = 0 or n >= %d) s", jobs-1, c.large)
+	files := fmt.Sprintf("(select f, f / %d as n from generate_series(0, %d) f) s", c.files, jobs*c.files-1)
+	sum := func(of string) []string {
+		return []string{"files_listed", of, "files_processed", of, "files_downloaded", of, "files_in_progress", "0", "bytes_listed", of + " * 64", "bytes_downloaded", of + " * 64"}
+	}
+	ofLarge := fmt.Sprintf("(case when n = 0 then %d else 10 end)", c.large)
+	copies := func(table, from, numbers string, columns ...string) {
 		in.t.Helper()
 		rows, err := in.db.Query(in.t.Context(), "select column_name::text from information_schema.columns where table_schema || '.' || table_name = $1 and is_generated = 'NEVER'", table)
 		in.must(err)
-		var names, values []string
-		for rows.Next() {
-			var name string
-			in.must(rows.Scan(&name))
-			value := "old." + name
-			for i := 0; i < len(columns); i += 2 {
-				if columns[i] == name {
-					value = columns[i+1]
+		all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		in.must(err)
+		values := make([]string, len(all))
+		for i, name := range all {
+			values[i] = "old." + name
+			for k := 0; k < len(columns); k += 2 {
+				if columns[k] == name {
+					values[i] = columns[k+1]
 				}
 			}
-			names, values = append(names, name), append(values, value)
 		}
-		in.must(rows.Err())
-		begun := time.Now()
-		_, err = in.db.Exec(in.t.Context(), fmt.Sprintf("insert into %s (%s) select %s from (select * from %s where %s limit 1) old, generate_series(0, %d, %d) n",
-			table, strings.Join(names, ","), strings.Join(values, ","), table, from, last, step))
-		in.must(err)
-		in.t.Logf("%s: %v", table, time.Since(begun).Round(time.Millisecond))
+		in.fill(table, fmt.Sprintf("insert into %s (%s) select %s from (select * from %s where %s limit 1) old, %s", table, strings.Join(all, ","), strings.Join(values, ","), table, from, numbers))
 	}
-	copies("accession.batch", "true", 10, jobs-1, about("id", id("bid", "n/10"), "status", state("completed", "failed"), "submitted_at", "old.submitted_at - (1000000 - n) * interval '1 minute'")...)
-	copies("accession.job", "true", 1, jobs-1, about("id", id("jid", "n"), "batch_id", id("bid", "n/10"), "status", state("completed", "failed"), "manifest_row", "n % 10",
+	copies("accession.batch", "status = 'completed'", batches, about("id", id("bid", "n/10"), "status", state("completed", "failed"), "rows_listed", ofLarge, "submitted_at", "old.submitted_at - (1000000 - n) * interval '1 minute'")...)
+	copies("accession.job", "status = 'completed'", each, about("id", ofJob, "batch_id", batch, "status", state("completed", "failed"), "manifest_row", "n % 10",
 		"primary_identifier", ark, "host", url, "created_at", "old.created_at - (1000000 - n) * interval '1 minute'")...)
-	copies("accession.job_transition", "to_status = 'completed'", 1, jobs-1, "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"))
-	copies("accession.file", "true", 1, jobs-1, about("raw_file_hash", "md5('a' || n) || md5('b' || n)", "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"), "source", id("jid", "n"), "seq", "1000 + n", "host", url, "path", "'part/letter' || n || '.txt'")...)
-	copies("accession.file_count", "id like 'jid%'", 1, jobs-1, "id", id("jid", "n"))
-	copies("accession.file_count", "id like 'bid%'", 10, jobs-1, "id", id("bid", "n/10"))
-	copies("record.object", "true", 1, jobs-1, "primary_identifier", ark, "collection", rare("'test'", "rare"), "erc_what", rare("'Letter ' || n % 1000", "rare"))
-	copies("record.object_version", "true", 1, jobs-1, "primary_identifier", ark, "job_id", id("jid", "n"), "batch_id", id("bid", "n/10"), "submitter", user, "profile_name", rare("'test'", "rare"))
-	copies("record.object_file", "kind = 'producer'", 1, jobs-1, "primary_identifier", ark, "name", rare("'part/letter' || n || '.txt'", "part/rare.txt"), "sha256", "md5('a' || n) || md5('b' || n)")
+	copies("accession.job_transition", "to_status = 'completed'", each, "job_id", ofJob, "batch_id", batch)
+	copies("accession.file", "true", files, about("raw_file_hash", "md5('a' || f) || md5('b' || f)", "job_id", ofJob, "batch_id", batch, "source", ofJob, "seq", "1000 + f", "host", url, "path", "'part/letter' || f || '.txt'")...)
+	copies("accession.file_count", "id like 'jid%'", each, append(sum(strconv.Itoa(c.files)), "id", ofJob)...)
+	copies("accession.file_count", "id like 'bid%'", batches, append(sum(ofLarge+" * "+strconv.Itoa(c.files)), "id", id("bid", "n/10"))...)
+	copies("record.object", "true", each, "primary_identifier", ark, "collection", rare("'test'", "rare"), "erc_what", rare("'Letter ' || n % 1000", "rare"))
+	copies("record.object_version", "true", each, "primary_identifier", ark, "job_id", ofJob, "batch_id", batch, "submitter", user, "profile_name", rare("'test'", "rare"))
+	copies("record.object_file", "kind = 'producer'", each, "primary_identifier", ark, "name", rare("'part/letter' || n || '.txt'", "part/rare.txt"), "sha256", "md5('a' || n) || md5('b' || n)")
+	in.fill("record.delivery", fmt.Sprintf("insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, last_attempt_at, delivered_at) "+
+		"select 'crowd/' || n, 'callback', 'job', %s, %s, array['https://callbacks.example.org/' || n], %s, 1, '', now(), now() from %s", batch, ofJob, state("delivered", "failed"), each))
 	_, err := in.db.Exec(in.t.Context(), "vacuum analyze")
 	in.must(err)
+}
+
+// fill inserts many rows into a table without its indexes, which are made again afterwards: that
+// takes a fraction of the time.
+func (in *installation) fill(table, insert string) {
+	in.t.Helper()
+	begun, ctx := time.Now(), in.t.Context()
+	rows, err := in.db.Query(ctx, `select case when c.oid is null then format('drop index %s', i.indexrelid::regclass) else format('alter table %s drop constraint %I', i.indrelid::regclass, c.conname) end,
+		case when c.oid is null then pg_get_indexdef(i.indexrelid) else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) end
+		from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.contype in ('p', 'u') where i.indrelid = $1::text::regclass and not exists (select from pg_constraint f where f.contype = 'f' and f.conindid = i.indexrelid)`, table)
+	in.must(err)
+	type index struct{ Drop, Make string }
+	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[index])
+	in.must(err)
+	c, err := in.db.Acquire(ctx)
+	in.must(err)
+	defer c.Release()
+	run := func(sql string) {
+		in.t.Helper()
+		if _, err := c.Exec(ctx, sql); err != nil {
+			in.t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	run("set maintenance_work_mem = '512MB'")
+	for _, i := range all {
+		run(i.Drop)
+	}
+	run(insert)
+	filled := time.Since(begun)
+	for _, i := range all {
+		run(i.Make)
+	}
+	run("reset maintenance_work_mem")
+	in.t.Logf("%s: %v, %v of it for %d indexes; %d MiB", table, time.Since(begun).Round(time.Millisecond), (time.Since(begun) - filled).Round(time.Millisecond), len(all), in.count("select pg_total_relation_size($1::text::regclass) >> 20", table))
 }
 
 // BenchmarkContent measures 64 MiB in and out over HTTP, beside nginx on the same machine,
