@@ -23,8 +23,7 @@ func TestCrowdOfPasswords(t *testing.T) {
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "listen_ops=127.0.0.1:0", "http_proxies=127.0.0.1/32")
 	key := in.keyOf("ana", "reader", "--all")
 	const password = "correct horse battery"
-	p := &people.People{Records: in.records(), Cost: people.Cost{MemoryKiB: 64, Passes: 1, Lanes: 1}}
-	in.must(p.SetPassword(in.ctx(), people.By{Name: "test"}, "ana", password, ""))
+	in.withPassword("ana", password)
 	s := in.serve("--roles", "http")
 	s.until(200, "ok")
 	d := in.doorOf(s)

@@ -59,7 +59,8 @@ func (d *door) replay(request []byte) (a answer) {
 func (in *installation) withPassword(user, password string) {
 	in.t.Helper()
 	p := &people.People{Records: in.records(), Cost: people.Cost{MemoryKiB: 64, Passes: 1, Lanes: 1}}
-	in.must(p.SetPassword(in.ctx(), people.By{Name: "test"}, user, password, ""))
+	_, err := p.SetPassword(in.ctx(), people.By{Name: "test"}, user, password, "")
+	in.must(err)
 }
 
 // diagnostic is a doc_batch_diagnostic.

@@ -244,8 +244,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "http_proxies=127.0.0.0/8")
 	key := in.keyOf("ana", "reader", "--all")
-	p := &people.People{Records: in.records(), Cost: people.Cost{MemoryKiB: 64, Passes: 1, Lanes: 1}}
-	in.must(p.SetPassword(in.ctx(), people.By{Name: "test"}, "ana", "correct horse battery", ""))
+	in.withPassword("ana", "correct horse battery")
 	service := in.serveInProcess(run.RoleHTTP)
 	d := in.doorOf(service)
 	basic := func(password string) string {

@@ -28,12 +28,24 @@ type Keyed struct {
 // key implements keyed.
 func (k *Keyed) key() string { return k.Key }
 
+// Trial is what commands about users and keys take that are tried.
+type Trial struct {
+	DryRun bool `query:"dry_run" doc:"Answer with what would change, and change nothing"`
+}
+
+func (t *Trial) prepare(_ *Operation, c *Call) error { //nolint:unparam // as prepared has it
+	c.App.DryRun = t.DryRun
+	return nil
+}
+
 // IfMatch is what commands about users and keys take of the version that may be changed.
 type IfMatch struct {
+	Trial
 	IfMatch string `header:"If-Match" maxLength:"60" example:"\"7\"" doc:"ETag of the version that may be changed"`
 }
 
 func (m *IfMatch) prepare(_ *Operation, c *Call) (err error) {
+	c.App.DryRun = m.DryRun
 	c.By.IfVersion, err = versionIn(m.IfMatch)
 	return err
 }
@@ -41,11 +53,13 @@ func (m *IfMatch) prepare(_ *Operation, c *Call) (err error) {
 // keyed is an input that has the key of its request.
 type keyed interface{ key() string }
 
-// once returns who asks, with the id of the command if the request has a key.
+// once returns who asks, with the id of the command if the request has a key. What is only tried
+// is not kept under it.
 func once(c *Call, name string, in any) people.By {
 	by := c.By
+	by.DryRun = c.App.DryRun
 	k, ok := in.(keyed)
-	if !ok || k.key() == "" {
+	if !ok || k.key() == "" || by.DryRun {
 		return by
 	}
 	v := reflect.ValueOf(in).Elem()
@@ -61,6 +75,7 @@ func once(c *Call, name string, in any) people.By {
 // NewUser adds a user.
 type NewUser struct {
 	Keyed
+	Trial
 	Body struct {
 		Name        string `json:"name" maxLength:"64" example:"ana" doc:"1 to 64 of a-z, 0-9, dot, underscore, at sign and hyphen"`
 		DisplayName string `json:"display_name,omitempty" maxLength:"200" doc:"How people call the user"`
@@ -114,6 +129,7 @@ type UserReason struct {
 // NewKey makes an API key.
 type NewKey struct {
 	Keyed
+	Trial
 	Body struct {
 		User        string        `json:"user" maxLength:"64" doc:"As whom the key acts"`
 		Label       string        `json:"label,omitempty" maxLength:"200" doc:"What it is for"`
@@ -184,38 +200,37 @@ func administer[I, O any](name, method, path, summary string, do func(ctx contex
 }
 
 // userChange is administer for a command that answers with the user as it is then.
-func userChange[I any](verb, path, summary string, do func(ctx context.Context, c *Call, p *people.People, in *I) (name string, changed bool, err error)) *Operation {
+func userChange[I any](verb, path, summary string, do func(ctx context.Context, c *Call, p *people.People, in *I) (people.Change, error)) *Operation {
 	return administer("user."+verb, http.MethodPost, path, summary, func(ctx context.Context, c *Call, p *people.People, in *I) (u ChangedUser, err error) {
-		name, changed, err := do(ctx, c, p, in)
-		if err == nil {
-			u.Changed = changed
-			u.User, err = p.Show(ctx, name)
-			c.version = u.Version
+		changed, err := do(ctx, c, p, in)
+		if err == nil && !c.App.DryRun {
+			c.version = changed.User.Version
 		}
-		return u, err
+		return ChangedUser{changed.User, changed.Changed, c.App.DryRun, changed.Effects}, err
 	})
 }
 
 // ChangedUser is a user after a change.
 type ChangedUser struct {
 	people.User
-	Changed bool `json:"changed" doc:"Whether it is not as it was before"`
+	Changed bool     `json:"changed" doc:"Whether it is not as it was before"`
+	DryRun  bool     `json:"dry_run,omitempty" doc:"Nothing was changed: so it would be"`
+	Effects []string `json:"effects,omitempty" doc:"What follows from it"`
 }
 
 func users() []*Operation {
 	able := func(verb, summary string, enable bool) *Operation {
-		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserReason) (string, bool, error) {
+		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserReason) (people.Change, error) {
 			if !enable && in.Name == c.Caller.Name && !c.machine {
-				return "", false, &app.Error{Kind: app.Refused, What: "disable the user " + in.Name, Err: errors.New("that is you"), Hint: "another admin can"}
+				return people.Change{}, &app.Error{Kind: app.Refused, What: "disable the user " + in.Name, Err: errors.New("that is you"), Hint: "another admin can"}
 			}
-			return in.Name, true, p.Disable(ctx, c.By, in.Name, enable, in.Body.why())
+			return p.Disable(ctx, c.By, in.Name, enable, in.Body.why())
 		})
 	}
 	grant := func(verb, summary string, withdraw bool) *Operation {
-		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserRight) (string, bool, error) {
+		return userChange(verb, "/v1/users/{name}/"+verb, summary, func(ctx context.Context, c *Call, p *people.People, in *UserRight) (people.Change, error) {
 			r := access.Right{Role: in.Body.Role, Scope: access.Scope{All: in.Body.All, Collections: in.Body.Collections}}
-			changed, err := p.Grant(ctx, c.By, in.Name, r, withdraw, in.Body.Reason)
-			return in.Name, changed, err
+			return p.Grant(ctx, c.By, in.Name, r, withdraw, in.Body.Reason)
 		})
 	}
 	return []*Operation{
@@ -227,15 +242,15 @@ func users() []*Operation {
 			c.version = u.Version
 			return u, err
 		}),
-		userChange("add", "/v1/users", "Add a user, who may do nothing yet", func(ctx context.Context, c *Call, p *people.People, in *NewUser) (string, bool, error) {
+		userChange("add", "/v1/users", "Add a user, who may do nothing yet", func(ctx context.Context, c *Call, p *people.People, in *NewUser) (people.Change, error) {
 			b := in.Body
-			return b.Name, true, p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
+			return p.Add(ctx, c.By, b.Name, people.Profile{DisplayName: &b.DisplayName, Mail: &b.Mail}, b.Reason)
 		}),
-		userChange("set", "/v1/users/{name}/set", "Change the display name or mail address of a user, or who signs in as it", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (string, bool, error) {
-			return in.Name, true, p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail, OpenID: in.Body.OpenID}, in.Body.Reason)
+		userChange("set", "/v1/users/{name}/set", "Change the display name or mail address of a user, or who signs in as it", func(ctx context.Context, c *Call, p *people.People, in *UserSet) (people.Change, error) {
+			return p.Set(ctx, c.By, in.Name, people.Profile{DisplayName: in.Body.DisplayName, Mail: in.Body.Mail, OpenID: in.Body.OpenID}, in.Body.Reason)
 		}),
-		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (string, bool, error) {
-			return in.Name, true, p.SetPassword(ctx, c.By, in.Name, in.Body.Password, in.Body.Reason)
+		userChange("password", "/v1/users/{name}/password", "Set the password of a user, whose sessions end", func(ctx context.Context, c *Call, p *people.People, in *UserPassword) (people.Change, error) {
+			return p.SetPassword(ctx, c.By, in.Name, in.Body.Password, in.Body.Reason)
 		}),
 		able("disable", "Let a user do nothing more", false),
 		able("enable", "Let a disabled user in again", true),
@@ -244,14 +259,17 @@ func users() []*Operation {
 		administer("key.ls", http.MethodGet, "/v1/keys", "List API keys", func(ctx context.Context, _ *Call, p *people.People, in *KeyList) (app.Page[people.Key], error) {
 			return p.Keys(ctx, in.User, in.Limit, app.Cursor(in.Cursor))
 		}),
-		administer("key.add", http.MethodPost, "/v1/keys", "Make an API key, which is shown once", func(ctx context.Context, c *Call, p *people.People, in *NewKey) (people.Key, error) {
+		administer("key.add", http.MethodPost, "/v1/keys", "Make an API key, which is shown once", func(ctx context.Context, c *Call, p *people.People, in *NewKey) (people.MadeKey, error) {
 			b := in.Body
 			k, err := p.AddKey(ctx, c.By, people.NewKey{User: b.User, Label: b.Label, Roles: b.Roles, Collections: b.Collections, Expires: b.ExpiresAt}, b.Reason)
-			c.version = k.Version
+			if !k.DryRun {
+				c.version = k.Version
+			}
 			return k, err
 		}),
 		administer("key.revoke", http.MethodPost, "/v1/keys/{prefix}/revoke", "Revoke an API key", func(ctx context.Context, c *Call, p *people.People, in *KeyPrefix) (Revoked, error) {
-			return Revoked{in.Prefix}, p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())
+			effects, err := p.RevokeKey(ctx, c.By, in.Prefix, in.Body.why())
+			return Revoked{in.Prefix, c.App.DryRun, effects}, err
 		}),
 		administer("audit.ls", http.MethodGet, "/v1/audit", "List what was done and refused, newest first", func(ctx context.Context, _ *Call, p *people.People, in *AuditList) (app.Page[people.Entry], error) {
 			list, err := p.Audit(ctx, in.filter(), in.Limit, app.Cursor(in.Cursor))
@@ -273,7 +291,9 @@ func users() []*Operation {
 
 // Revoked is an API key that is revoked.
 type Revoked struct {
-	ID string `json:"id" doc:"Its prefix"`
+	ID      string   `json:"id" doc:"Its prefix"`
+	DryRun  bool     `json:"dry_run,omitempty" doc:"Nothing was changed"`
+	Effects []string `json:"effects,omitempty" doc:"What follows from it"`
 }
 
 func self() []*Operation {

@@ -188,7 +188,21 @@ func (r *Records) Users(ctx context.Context, after string, limit int, names ...s
 // RightsOf returns the rights of users: one for each role in all collections, and one for
 // each role in those that are named.
 func (r *Records) RightsOf(ctx context.Context, names ...string) (map[string][]access.Right, error) {
-	rows, err := r.q.RightsOfUsers(ctx, names)
+	return rightsOf(ctx, r.q, names)
+}
+
+// Users returns users as they are in the transaction; RightsOf what they may do.
+func (tx *PeopleTx) Users(names ...string) ([]User, error) {
+	return tx.q.Users(tx.ctx, pgdb.UsersParams{Names: names, MaxRows: int32(len(names))})
+}
+
+// RightsOf returns the rights of users as they are in the transaction.
+func (tx *PeopleTx) RightsOf(names ...string) (map[string][]access.Right, error) {
+	return rightsOf(tx.ctx, tx.q, names)
+}
+
+func rightsOf(ctx context.Context, q *pgdb.Queries, names []string) (map[string][]access.Right, error) {
+	rows, err := q.RightsOfUsers(ctx, names)
 	if err != nil {
 		return nil, wrap(err, "read the rights of", "users")
 	}

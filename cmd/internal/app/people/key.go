@@ -51,8 +51,15 @@ type NewKey struct {
 	Expires     time.Time // zero = never
 }
 
+// MadeKey is an API key that was made, or of a dry run would be: without prefix and secret then.
+type MadeKey struct {
+	Key
+	DryRun  bool     `json:"dry_run,omitempty"`
+	Effects []string `json:"effects,omitempty" doc:"What follows from it"`
+}
+
 // AddKey makes an API key.
-func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key, err error) {
+func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k MadeKey, err error) {
 	defer app.Explained(&err, "make a key of "+n.User)
 	if len(n.Label) > 200 || !text.Valid(n.Label) {
 		return k, invalid("", "the label is too long, or is not text: use at most 200 bytes of it")
@@ -87,15 +94,36 @@ func (p *People) AddKey(ctx context.Context, by By, n NewKey, why string) (k Key
 		return k, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the key %s was made by this request before, and is shown once", prefix),
 			Hint: "if it did not arrive, `accession key revoke " + prefix + "`, and make another by a new request"}
 	}
-	k = keyOf(row)
-	k.Secret = secret
+	k = MadeKey{Key: keyOf(row), DryRun: by.DryRun, Effects: []string{"a program that has the key may do what " + n.User + " may" + n.limits()}}
+	if k.Secret = secret; by.DryRun {
+		k.ID, k.Secret = "", ""
+	}
 	return k, err
 }
 
-// RevokeKey revokes an API key.
-func (p *People) RevokeKey(ctx context.Context, by By, prefix, why string) (err error) {
+// limits returns what a key is limited to, as people read it.
+func (n NewKey) limits() string {
+	var parts []string
+	if len(n.Roles) > 0 {
+		roles := make([]string, len(n.Roles))
+		for i, r := range n.Roles {
+			roles[i] = string(r)
+		}
+		parts = append(parts, "as "+strings.Join(roles, ", "))
+	}
+	if len(n.Collections) > 0 {
+		parts = append(parts, "in "+strings.Join(n.Collections, ", "))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(parts, " ") + " only"
+}
+
+// RevokeKey revokes an API key, and returns what follows from it.
+func (p *People) RevokeKey(ctx context.Context, by By, prefix, why string) (effects []string, err error) {
 	defer app.Explained(&err, "revoke the key "+prefix)
-	return p.change(ctx, by, "key.revoke", "key/"+prefix, why, func(tx *record.PeopleTx) error {
+	err = p.change(ctx, by, "key.revoke", "key/"+prefix, why, func(tx *record.PeopleTx) error {
 		k, found, err := tx.Key(prefix)
 		if err == nil && !found {
 			err = &app.Error{Kind: app.NotFound, Err: fmt.Errorf("there is no key %q", prefix), Hint: "`accession key ls` lists them by their prefixes"}
@@ -106,9 +134,13 @@ func (p *People) RevokeKey(ctx context.Context, by By, prefix, why string) (err 
 		if err != nil {
 			return err
 		}
+		if effects = []string{"programs with the key of " + k.UserName + " are refused, from the next request on"}; k.RevokedAt != nil {
+			effects = []string{"nothing changes: it is revoked already"}
+		}
 		tx.Entry.Detail = "of user/" + k.UserName
 		return tx.RevokeKey(k)
 	})
+	return effects, err
 }
 
 // Keys lists API keys, of a user or of all, from a cursor on.

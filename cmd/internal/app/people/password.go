@@ -107,19 +107,19 @@ func (p *People) matches(ctx context.Context, name, password string) (bool, erro
 }
 
 // SetPassword sets the password of a user, whose sessions end.
-func (p *People) SetPassword(ctx context.Context, by By, name, password, why string) (err error) {
+func (p *People) SetPassword(ctx context.Context, by By, name, password, why string) (c Change, err error) {
 	defer app.Explained(&err, "set the password of "+name)
 	if n := utf8.RuneCountInString(password); n < minPassword || len(password) > maxPassword || !utf8.ValidString(password) {
-		return invalid("", "a password has at least %d characters and at most %d bytes of UTF-8", minPassword, maxPassword)
+		return c, invalid("", "a password has at least %d characters and at most %d bytes of UTF-8", minPassword, maxPassword)
 	}
 	s, err := p.secretOf(ctx, name, password)
 	if err != nil {
-		return err
+		return c, err
 	}
-	return p.change(ctx, by, "user.password", "user/"+name, why, func(tx *record.PeopleTx) error {
+	return p.changeUser(ctx, by, "user.password", name, why, func(tx *record.PeopleTx) (bool, []string, error) {
 		if _, err := lock(tx, by, name); err != nil {
-			return err
+			return false, nil, err
 		}
-		return tx.PutSecret(s)
+		return true, []string{sessionsEnd, "a password of before is refused"}, tx.PutSecret(s)
 	})
 }

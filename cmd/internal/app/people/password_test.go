@@ -29,16 +29,16 @@ func TestOneHashForEveryName(t *testing.T) {
 		return argon2.IDKey(password, salt, passes, memory, lanes, size)
 	}}
 	for _, name := range []string{"ana", "ben", "cy"} {
-		if err := p.Add(ctx, root, name, Profile{}, ""); err != nil {
+		if _, err := p.Add(ctx, root, name, Profile{}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, name := range []string{"ana", "cy"} {
-		if err := p.SetPassword(ctx, root, name, password, ""); err != nil {
+		if _, err := p.SetPassword(ctx, root, name, password, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := p.Disable(ctx, root, "cy", false, ""); err != nil {
+	if _, err := p.Disable(ctx, root, "cy", false, ""); err != nil {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]Credential{

@@ -3,6 +3,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type By struct {
 	Command, Request string
 	// IfVersion is the only version of what is changed that may be changed, 0 = any.
 	IfVersion int64
+	// DryRun says that nothing is changed: it is only found out what would be.
+	DryRun bool
 }
 
 // Machine is a user of the operating system, who has the installation's settings and so
@@ -107,6 +110,9 @@ func (by By) once(subject string, do func(tx *record.PeopleTx) error) func(tx *r
 	}
 }
 
+// errTried undoes a change that was only tried.
+var errTried = errors.New("it was only tried")
+
 // change changes people and audits it. What the same command has changed before stays as it
 // is. The error is that of do, if that is an *app.Error.
 func (p *People) change(ctx context.Context, by By, action, subject, reason string, do func(tx *record.PeopleTx) error) error {
@@ -120,11 +126,45 @@ func (p *People) change(ctx context.Context, by By, action, subject, reason stri
 // changeNow is change, but what the same command has changed before is a *repeatedError.
 func (p *People) changeNow(ctx context.Context, by By, action, subject, reason string, do func(tx *record.PeopleTx) error) error {
 	do = by.once(subject, do)
+	if done := do; by.DryRun {
+		do = func(tx *record.PeopleTx) error { return cmp.Or(done(tx), errTried) }
+	}
 	err := p.Records.ChangePeople(ctx, record.AuditEntry{Caller: by.Name, Via: by.Via, Address: by.Address, Action: action, Subject: subject, Outcome: Done, Reason: reason}, do)
 	if known, ok := errors.AsType[*app.Error](err); ok {
 		return known
 	}
+	if errors.Is(err, errTried) {
+		return nil
+	}
 	return err
+}
+
+// Change is what a command changes of a user, or would change.
+type Change struct {
+	User    User     // as it is then
+	Changed bool     // whether it is not as it was before
+	Effects []string // what else follows, a line each
+}
+
+// changeUser is change for what do does to a user, and returns that.
+func (p *People) changeUser(ctx context.Context, by By, action, name, reason string, do func(tx *record.PeopleTx) (changed bool, effects []string, err error)) (c Change, err error) {
+	err = p.changeNow(ctx, by, action, "user/"+name, reason, func(tx *record.PeopleTx) error {
+		if c.Changed, c.Effects, err = do(tx); err != nil {
+			return err
+		}
+		rows, err := tx.Users(name)
+		if err != nil {
+			return err
+		}
+		rights, err := tx.RightsOf(name)
+		c.User = usersOf(rows, rights)[0]
+		return err
+	})
+	if _, ok := errors.AsType[*repeatedError](err); ok {
+		c = Change{Changed: action != actionGrant && action != actionWithdraw}
+		c.User, err = p.Show(ctx, name)
+	}
+	return c, err
 }
 
 // lock keeps a user from being changed by others. It must be there, in the version that may
@@ -176,20 +216,20 @@ func (f Profile) check() error {
 }
 
 // Add adds a user, who has no rights and no password yet.
-func (p *People) Add(ctx context.Context, by By, name string, f Profile, why string) (err error) {
+func (p *People) Add(ctx context.Context, by By, name string, f Profile, why string) (c Change, err error) {
 	defer app.Explained(&err, "add the user "+name)
 	if err := access.CheckName(name); err != nil {
-		return invalid("", "%v", err)
+		return c, invalid("", "%v", err)
 	}
 	if err := f.check(); err != nil {
-		return err
+		return c, err
 	}
-	return p.change(ctx, by, "user.add", "user/"+name, why, func(tx *record.PeopleTx) error {
+	return p.changeUser(ctx, by, "user.add", name, why, func(tx *record.PeopleTx) (bool, []string, error) {
 		added, err := tx.AddUser(name, deref(f.DisplayName), deref(f.Mail))
 		if err == nil && !added {
 			err = &app.Error{Kind: app.Refused, Err: fmt.Errorf("there is a user %q already", name), Hint: "`accession user show " + name + "` shows it"}
 		}
-		return err
+		return true, []string{"the user may do nothing before a right is granted, and signs in once a password is set"}, err
 	})
 }
 
@@ -201,15 +241,15 @@ func deref(s *string) string {
 }
 
 // Set changes what is said of a user. Who is bound to another person is signed out.
-func (p *People) Set(ctx context.Context, by By, name string, f Profile, why string) (err error) {
+func (p *People) Set(ctx context.Context, by By, name string, f Profile, why string) (c Change, err error) {
 	defer app.Explained(&err, "change the user "+name)
 	if err := f.check(); err != nil {
-		return err
+		return c, err
 	}
-	return p.change(ctx, by, "user.set", "user/"+name, why, func(tx *record.PeopleTx) error {
+	return p.changeUser(ctx, by, "user.set", name, why, func(tx *record.PeopleTx) (changed bool, effects []string, err error) {
 		u, err := lock(tx, by, name)
 		if err != nil {
-			return err
+			return false, nil, err
 		}
 		if f.DisplayName != nil {
 			u.DisplayName = *f.DisplayName
@@ -218,50 +258,60 @@ func (p *People) Set(ctx context.Context, by By, name string, f Profile, why str
 			u.Mail = *f.Mail
 		}
 		if f.OpenID != nil {
+			effects = []string{sessionsEnd}
 			if err := f.OpenID.bind(tx, name); err != nil {
-				return err
+				return false, nil, err
 			}
 		}
-		return tx.SaveUser(u)
+		return true, effects, tx.SaveUser(u)
 	})
 }
 
+// sessionsEnd says that a user is signed out.
+const sessionsEnd = "sessions of the user end"
+
 // Disable keeps a user, with all keys, from doing anything more, and ends the sessions; with
 // enable the user may again.
-func (p *People) Disable(ctx context.Context, by By, name string, enable bool, why string) (err error) {
-	action := "user.disable"
+func (p *People) Disable(ctx context.Context, by By, name string, enable bool, why string) (c Change, err error) {
+	action, effects := "user.disable", []string{sessionsEnd, "password and keys of the user are refused until it is enabled"}
 	if enable {
-		action = "user.enable"
+		action, effects = "user.enable", []string{"rights, password and keys count again, as they were"}
 	}
 	defer app.Explained(&err, strings.TrimPrefix(action, "user.")+" the user "+name)
-	return p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
+	return p.changeUser(ctx, by, action, name, why, func(tx *record.PeopleTx) (bool, []string, error) {
 		u, err := lock(tx, by, name)
 		if err != nil {
-			return err
+			return false, nil, err
 		}
 		if u.DisabledAt = &tx.Now; enable {
 			u.DisabledAt = nil
 		}
 		if err := tx.SaveUser(u); err != nil {
-			return err
+			return false, nil, err
 		}
-		return tx.EndSessions(name)
+		return true, effects, tx.EndSessions(name)
 	})
 }
 
+// Actions that change nothing where the right is, or is not, there.
+const (
+	actionGrant    = "user.grant"
+	actionWithdraw = "user.withdraw"
+)
+
 // Grant adds a right of a user, or removes it.
-func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, withdraw bool, why string) (changed bool, err error) {
-	action := "user.grant"
+func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, withdraw bool, why string) (c Change, err error) {
+	action, effect, none := actionGrant, "the user is "+r.String(), "nothing changes: the user has this right"
 	if withdraw {
-		action = "user.withdraw"
+		action, effect, none = actionWithdraw, "the user is no "+r.String()+" any more, from the next request on", "nothing changes: the user has no such right"
 	}
 	defer app.Explained(&err, strings.TrimPrefix(action, "user.")+" a right of the user "+name)
 	if err := r.Check(); err != nil {
-		return false, invalid("name collections with --collection, or give --all", "%v", err)
+		return c, invalid("name collections with --collection, or give --all", "%v", err)
 	}
-	err = p.change(ctx, by, action, "user/"+name, why, func(tx *record.PeopleTx) error {
+	return p.changeUser(ctx, by, action, name, why, func(tx *record.PeopleTx) (changed bool, effects []string, err error) {
 		if _, err := lock(tx, by, name); err != nil {
-			return err
+			return false, nil, err
 		}
 		tx.Entry.Detail = r.String()
 		if withdraw {
@@ -269,9 +319,11 @@ func (p *People) Grant(ctx context.Context, by By, name string, r access.Right, 
 		} else {
 			changed, err = tx.Grant(name, r)
 		}
-		return err
+		if !changed {
+			effect = none
+		}
+		return changed, []string{effect}, err
 	})
-	return changed, err
 }
 
 // List lists users by name, from a cursor on.
@@ -315,6 +367,10 @@ func (p *People) withRights(ctx context.Context, rows []record.User) ([]User, er
 		names[i] = row.Name
 	}
 	rights, err := p.Records.RightsOf(ctx, names...)
+	return usersOf(rows, rights), err
+}
+
+func usersOf(rows []record.User, rights map[string][]access.Right) []User {
 	all := make([]User, len(rows))
 	for i, row := range rows {
 		all[i] = User{ID: row.Name, DisplayName: row.DisplayName, Mail: row.Mail, Rights: rightsOf(rights[row.Name]), HasPassword: row.HasPassword,
@@ -323,7 +379,7 @@ func (p *People) withRights(ctx context.Context, rows []record.User) ([]User, er
 			all[i].OpenID = &Identity{row.Issuer, row.Subject}
 		}
 	}
-	return all, err
+	return all
 }
 
 func rightsOf(rights []access.Right) []Right {

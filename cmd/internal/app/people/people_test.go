@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,37 @@ func (w *world) is(err error, kind app.Kind) {
 	if e, ok := errors.AsType[*app.Error](err); !ok || e.Kind != kind {
 		w.t.Errorf("%v, want an error of kind %s", err, kind)
 	}
+}
+
+// Add is people.Add, of which only the error counts here. So are those that follow.
+func (w *world) Add(ctx context.Context, by people.By, name string, f people.Profile, why string) error {
+	_, err := w.People.Add(ctx, by, name, f, why)
+	return err
+}
+
+func (w *world) Set(ctx context.Context, by people.By, name string, f people.Profile, why string) error {
+	_, err := w.People.Set(ctx, by, name, f, why)
+	return err
+}
+
+func (w *world) SetPassword(ctx context.Context, by people.By, name, password, why string) error {
+	_, err := w.People.SetPassword(ctx, by, name, password, why)
+	return err
+}
+
+func (w *world) Disable(ctx context.Context, by people.By, name string, enable bool, why string) error {
+	_, err := w.People.Disable(ctx, by, name, enable, why)
+	return err
+}
+
+func (w *world) RevokeKey(ctx context.Context, by people.By, prefix, why string) error {
+	_, err := w.People.RevokeKey(ctx, by, prefix, why)
+	return err
+}
+
+func (w *world) Grant(ctx context.Context, by people.By, name string, r access.Right, withdraw bool, why string) (changed bool, err error) {
+	c, err := w.People.Grant(ctx, by, name, r, withdraw, why)
+	return c.Changed, err
 }
 
 // user adds a user with a password and rights.
@@ -205,7 +237,7 @@ func TestKeys(t *testing.T) {
 		n.User = "ana"
 		k, err := w.AddKey(ctx, root, n, "")
 		w.must(err)
-		return k
+		return k.Key
 	}
 	whole, part := key(people.NewKey{Label: "laptop"}), key(people.NewKey{Roles: []access.Role{access.Operator}, Collections: []string{"maps", "films"}})
 	inMaps, short := key(people.NewKey{Collections: []string{"maps"}}), key(people.NewKey{Expires: time.Now().Add(time.Hour)})
@@ -469,5 +501,81 @@ func TestAudit(t *testing.T) {
 		if strings.Contains(string(text), secret) {
 			t.Errorf("the audit has a secret: %s", text)
 		}
+	}
+}
+
+// TestTriedChanges: what a command about users and keys would change is what it then changes; until
+// then nothing is changed, audited or shown of a secret, also under the key of the request.
+func TestTriedChanges(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), t.Context()
+	w.user("ana", access.Right{Role: access.Reader, Scope: access.In("maps")})
+	session, err := w.Begin(ctx, people.By{Name: "ana", Via: "password"})
+	w.must(err)
+	key, err := w.AddKey(ctx, root, people.NewKey{User: "ana"}, "")
+	w.must(err)
+	all := func() (text string) {
+		t.Helper()
+		for _, table := range []string{"user", "user_secret", "right", "api_key", "session", "audit_entry", "people_command"} {
+			var rows string
+			w.must(w.db.QueryRow(ctx, `select coalesce(jsonb_agg(t order by t::text)::text, '') from record.`+table+` t`).Scan(&rows))
+			text += table + ": " + rows + "\n"
+		}
+		return text
+	}
+	mail, texts := "ana@example.org", access.Right{Role: access.Operator, Scope: access.In("texts")}
+	of := func(c people.Change, err error) (people.User, []string, error) { return c.User, c.Effects, err }
+	for name, do := range map[string]func(by people.By) (people.User, []string, error){
+		"add": func(by people.By) (people.User, []string, error) {
+			return of(w.People.Add(ctx, by, "ben", people.Profile{Mail: &mail}, ""))
+		},
+		"set": func(by people.By) (people.User, []string, error) {
+			return of(w.People.Set(ctx, by, "ana", people.Profile{Mail: &mail}, ""))
+		},
+		"identity": func(by people.By) (people.User, []string, error) {
+			return of(w.People.Set(ctx, by, "ana", people.Profile{OpenID: &people.Identity{Issuer: "https://login.example.org", Subject: "7"}}, ""))
+		},
+		"password": func(by people.By) (people.User, []string, error) {
+			return of(w.People.SetPassword(ctx, by, "ana", password+"!", ""))
+		},
+		"grant": func(by people.By) (people.User, []string, error) {
+			return of(w.People.Grant(ctx, by, "ana", texts, false, ""))
+		},
+		"disable": func(by people.By) (people.User, []string, error) {
+			return of(w.People.Disable(ctx, by, "ana", false, ""))
+		},
+		"key": func(by people.By) (people.User, []string, error) {
+			k, err := w.AddKey(ctx, by, people.NewKey{User: "ana", Roles: []access.Role{access.Reader}, Collections: []string{"maps"}}, "")
+			if by.DryRun && (k.ID != "" || k.Secret != "" || !k.DryRun) {
+				t.Errorf("%+v", k)
+			}
+			return people.User{}, k.Effects, err
+		},
+		"revoke": func(by people.By) (people.User, []string, error) {
+			effects, err := w.People.RevokeKey(ctx, by, key.ID, "")
+			return people.User{}, effects, err
+		},
+	} {
+		by, before := root, all()
+		by.DryRun, by.Command, by.Request = true, name, name
+		would, effects, err := do(by)
+		if w.must(err); all() != before {
+			t.Errorf("%s: tried, and changed: %s", name, all())
+		}
+		by.DryRun = false
+		is, then, err := do(by)
+		if w.must(err); all() == before {
+			t.Errorf("%s: not changed", name)
+		}
+		would.CreatedAt = is.CreatedAt // the moments differ
+		if would.DisabledAt != nil && is.DisabledAt != nil {
+			would.DisabledAt = is.DisabledAt
+		}
+		if !reflect.DeepEqual(would, is) || !slices.Equal(effects, then) || len(effects) == 0 && name != "set" {
+			t.Errorf("%s: it would be %+v %q, and is %+v %q", name, would, effects, is, then)
+		}
+	}
+	if got := w.rights(people.Credential{Token: session.Token}) + w.rights(people.Credential{Token: key.Secret}); got != "" {
+		t.Errorf("disabled and revoked, and %s", got)
 	}
 }

@@ -21,7 +21,7 @@ func (d *demo) key(ctx context.Context, user, why string) (string, error) {
 		return "", err
 	}
 	by := people.Machine(d.app)
-	if err := p.Add(ctx, by, user, people.Profile{}, why); err != nil {
+	if _, err := p.Add(ctx, by, user, people.Profile{}, why); err != nil {
 		return "", err
 	}
 	if _, err := p.Grant(ctx, by, user, access.Right{Role: access.Depositor, Scope: access.Everywhere}, false, why); err != nil {

@@ -56,6 +56,10 @@ func (e Env) changes(name string, in func(args []string) (any, error), sentence 
 			return err
 		}
 		return e.Show(u, func(w io.Writer) {
+			if u.DryRun {
+				tried(w, u.Effects)
+				return
+			}
 			if !u.Changed {
 				fmt.Fprintln(w, "nothing changed")
 				return
@@ -63,6 +67,14 @@ func (e Env) changes(name string, in func(args []string) (any, error), sentence 
 			fmt.Fprintln(w, sentence(args))
 		})
 	})
+}
+
+// tried says what would follow from a command that was only tried.
+func tried(w io.Writer, effects []string) {
+	fmt.Fprintln(w, "it would be done, and nothing is changed yet")
+	for _, line := range effects {
+		fmt.Fprintln(w, "  "+export.Line(line))
+	}
 }
 
 // pages returns the work of a command that shows a page of a list.
@@ -107,6 +119,11 @@ func reason(c *cobra.Command) *string {
 	return c.Flags().String("reason", "", "audit this `TEXT` as the reason")
 }
 
+// trial adds the flag of what is only tried.
+func trial(c *cobra.Command) *bool {
+	return c.Flags().Bool("dry-run", false, "show what would change, and change nothing")
+}
+
 func (e Env) userAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "add NAME",
@@ -115,9 +132,9 @@ func (e Env) userAdd() *cobra.Command {
 		Example: "  accession user add ana --display-name \"Ana Li\" --mail ana@example.org",
 		Args:    cobra.ExactArgs(1),
 	}
-	f, why := said(c), reason(c)
+	f, why, dry := said(c), reason(c), trial(c)
 	c.RunE = e.changes("user.add", func(args []string) (any, error) {
-		in, said := &operation.NewUser{}, f()
+		in, said := &operation.NewUser{Trial: operation.Trial{DryRun: *dry}}, f()
 		in.Body.Name, in.Body.DisplayName, in.Body.Mail, in.Body.Reason = args[0], render.Deref(said.DisplayName), render.Deref(said.Mail), *why
 		return in, nil
 	}, func(args []string) string { return "added the user " + args[0] })
@@ -136,11 +153,12 @@ end; with both empty no person does.`,
 		Example: "  accession user set ana --mail ana@example.org\n  accession user set ana --openid-issuer https://login.example.org --openid-subject 248289761001",
 		Args:    cobra.ExactArgs(1),
 	}
-	f, why := said(c), reason(c)
+	f, why, dry := said(c), reason(c), trial(c)
 	c.Flags().StringVar(&who.Issuer, "openid-issuer", "", "the setting openid_issuer, as it is: `URL`")
 	c.Flags().StringVar(&who.Subject, "openid-subject", "", "who signs in there as the user: the `SUBJECT` that the page of a refused sign-in and the audit show")
 	c.RunE = e.changes("user.set", func(args []string) (any, error) {
 		in, said := &operation.UserSet{UserName: operation.UserName{Name: args[0]}}, f()
+		in.DryRun = *dry
 		in.Body.DisplayName, in.Body.Mail, in.Body.Reason = said.DisplayName, said.Mail, *why
 		if c.Flags().Changed("openid-issuer") || c.Flags().Changed("openid-subject") {
 			in.Body.OpenID = &who
@@ -206,12 +224,12 @@ shown; with --stdin it is the first line of the standard input.`,
 		Example: "  accession user password ana\n  accession user password ana --stdin --reason \"forgotten\"",
 		Args:    cobra.ExactArgs(1),
 	}
-	why := reason(c)
+	why, dry := reason(c), trial(c)
 	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from the standard input")
 	c.RunE = e.changes("user.password", func(args []string) (any, error) {
 		password, err := e.password(stdin)
 		in := &operation.UserPassword{UserName: operation.UserName{Name: args[0]}}
-		in.Body.Password, in.Body.Reason = password, *why
+		in.DryRun, in.Body.Password, in.Body.Reason = *dry, password, *why
 		return in, err
 	}, func(args []string) string { return "the password of " + args[0] + " is set" })
 	return c
@@ -258,9 +276,9 @@ func (e Env) userAble(enable bool) *cobra.Command {
 		c.Use, c.Short = "enable NAME", "Let a disabled user in again"
 		c.Long, c.Example = "Let a disabled user in again, with the rights, password and keys of before.", "  accession user enable ana"
 	}
-	why := reason(c)
+	why, dry := reason(c), trial(c)
 	c.RunE = e.changes("user."+verb, func(args []string) (any, error) {
-		return &operation.UserReason{UserName: operation.UserName{Name: args[0]}, Body: &operation.Reason{Reason: *why}}, nil
+		return &operation.UserReason{IfMatch: operation.IfMatch{Trial: operation.Trial{DryRun: *dry}}, UserName: operation.UserName{Name: args[0]}, Body: &operation.Reason{Reason: *why}}, nil
 	}, func(args []string) string { return fmt.Sprintf(sentence, args[0]) })
 	return c
 }
@@ -285,9 +303,10 @@ everywhere.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "in all collections, those of the future too")
 	c.Flags().StringArrayVar(&collections, "collection", nil, "in this `COLLECTION`; may be given several times")
-	why := reason(c)
+	why, dry := reason(c), trial(c)
 	c.RunE = e.changes("user."+verb, func(args []string) (any, error) {
 		in := &operation.UserRight{UserName: operation.UserName{Name: args[0]}}
+		in.DryRun = *dry
 		in.Body.Right, in.Body.Reason = people.Right{Role: access.Role(args[1]), All: all, Collections: collections}, *why
 		return in, nil
 	}, func(args []string) string {
@@ -325,9 +344,9 @@ func (e Env) keyAdd() *cobra.Command {
 		}
 		return now.Sub(at), nil
 	})
-	why := reason(c)
+	why, dry := reason(c), trial(c)
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
-		n := &operation.NewKey{}
+		n := &operation.NewKey{Trial: operation.Trial{DryRun: *dry}}
 		n.Body.User, n.Body.Label, n.Body.Collections, n.Body.Reason = args[0], label, collections, *why
 		for _, r := range roles {
 			n.Body.Roles = append(n.Body.Roles, access.Role(r))
@@ -335,11 +354,15 @@ func (e Env) keyAdd() *cobra.Command {
 		if expires > 0 {
 			n.Body.ExpiresAt = time.Now().Add(expires)
 		}
-		k, err := door.Carry[people.Key](ctx, d, "key.add", n)
+		k, err := door.Carry[people.MadeKey](ctx, d, "key.add", n)
 		if err != nil {
 			return err
 		}
 		return e.Show(k, func(w io.Writer) {
+			if k.DryRun {
+				tried(w, k.Effects)
+				return
+			}
 			fmt.Fprintln(w, k.Secret)
 			fmt.Fprintln(e.Err, "this is the only time that the key is shown")
 		})
@@ -352,13 +375,19 @@ func (e Env) keyRevoke() *cobra.Command {
 		Use: "revoke PREFIX", Short: "Revoke an API key", Long: "Revoke an API key: it is refused from now on. PREFIX is what accession key ls shows.",
 		Example: "  accession key revoke k3w5q2xa --reason \"was in a log\"", Args: cobra.ExactArgs(1),
 	}
-	why := reason(c)
+	why, dry := reason(c), trial(c)
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
-		done, err := door.Carry[operation.Revoked](ctx, d, "key.revoke", &operation.KeyPrefix{Prefix: args[0], Body: &operation.Reason{Reason: *why}})
+		done, err := door.Carry[operation.Revoked](ctx, d, "key.revoke", &operation.KeyPrefix{IfMatch: operation.IfMatch{Trial: operation.Trial{DryRun: *dry}}, Prefix: args[0], Body: &operation.Reason{Reason: *why}})
 		if err != nil {
 			return err
 		}
-		return e.Show(done, func(w io.Writer) { fmt.Fprintf(w, "the key %s is revoked\n", done.ID) })
+		return e.Show(done, func(w io.Writer) {
+			if done.DryRun {
+				tried(w, done.Effects)
+				return
+			}
+			fmt.Fprintf(w, "the key %s is revoked\n", done.ID)
+		})
 	})
 	return c
 }
