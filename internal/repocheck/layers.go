@@ -221,6 +221,9 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/console"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/console/internal/...", "cmd/internal/export", "cmd/internal/operation", "cmd/internal/page"}),
 	}, {
+		// Fields of forms.
+		Packages: []string{"cmd/internal/console/internal/form"},
+	}, {
 		// Values as pages show them.
 		Packages: []string{"cmd/internal/console/internal/cell"},
 		May:      join(domain, []string{"cmd/internal/page"}),

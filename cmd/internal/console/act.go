@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -40,6 +42,8 @@ var actions = map[string]struct {
 	"directories": {"discover", "discover.show", []string{"run", "pause", "resume"}, nil},
 	"queries":     {"query", "query.show", []string{"fail", "send-report"}, nil},
 	"objects":     {"object", "", []string{withdraw, "approve", "reject"}, nil},
+	"people":      {"user", "user.show", []string{"set", "grant", withdraw, "password", "key", "identity", "disable", "enable"}, nil},
+	"keys":        {"key", "", []string{"revoke"}, nil},
 }
 
 // mayAct reports whether the caller acts on what is of a collection, "" = of any.
@@ -71,6 +75,11 @@ func wordsOf(verb string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
+// labelOf returns what a command about things of a kind is called.
+func labelOf(kind, verb string) string {
+	return cmp.Or(questions[kind+"/"+verb].label, wordsOf(verb))
+}
+
 // act is the page of an action: what would change, and after it what has changed.
 type act struct {
 	Verb, Label string
@@ -79,28 +88,48 @@ type act struct {
 	Reason      string // as it was written
 	Key, Match  string // of the request
 	Priority    string // that a job gets, "" = it is not about that, or not known yet
-	Asks        bool   // for the priority, before anything is previewed
-	Change      *app.Changed
+	Asks        bool   // for the priority or the fields, before anything is previewed
+	Fields      []form.Field
+	Secrets     []form.Field // are asked for with the reason
+	Change      *changed
+	Facts       []fact           // what is so then
 	Problem     *problem.Problem // why it is, or would be, refused
 	Done        bool
 	Then        []doable // what can be done about it after that
 }
 
-// doing returns the action that an address names.
-func doing(v *visit, kind string) (a act, of *operation.Operation, err error) {
+// doing returns the action that an address names, and what it is requested by.
+func doing(v *visit, kind string) (a act, q question, err error) {
 	id, verb := v.PathValue("id"), v.PathValue("verb")
-	if !slices.Contains(actions[kind].verbs, verb) {
-		return a, nil, problem.Of(app.NotFound, "there is no such action", "the page of the thing has those there are")
+	if v.URL.Path == newUserPath {
+		verb = "add"
+	} else if !slices.Contains(actions[kind].verbs, verb) {
+		return a, q, problem.Of(app.NotFound, "there is no such action", "the page of the thing has those there are")
 	}
-	a = act{Verb: verb, Label: wordsOf(verb), Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
-	if kind == "queues" || kind == "collections" {
+	a = act{Verb: verb, Label: labelOf(kind, verb), Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
+	switch kind {
+	case "queues", "collections":
 		a.Back = Path + "queues"
+	case "keys":
+		a.Back = Path + kind
 	}
 	if verb == priority {
 		a.Priority = strings.TrimSpace(cmp.Or(v.PostForm.Get("to"), v.URL.Query().Get("to")))
 		a.Asks = a.Priority == ""
 	}
-	return a, operation.Named(actions[kind].noun + "." + verb), nil
+	q = questions[kind+"/"+verb]
+	q.operation = cmp.Or(q.operation, actions[kind].noun+"."+verb)
+	a.Secrets = q.secrets
+	return a, q, nil
+}
+
+// page returns the page of an action.
+func (a act) page(kind string) page {
+	p := page{Name: "act", Title: strings.TrimSpace(a.Label + " " + cell.Short(a.Name)), Where: kind, Data: a}
+	if a.Problem != nil && !a.Asks {
+		p.Status = a.Problem.Status
+	}
+	return p
 }
 
 // priority is the verb that needs a number besides a reason.
@@ -130,42 +159,87 @@ func (a act) query(more url.Values) url.Values {
 	return all
 }
 
-// preview shows what an action would change.
+// preview shows what an action would change, or asks for what it needs to know before.
 func (*Console) preview(kind string) func(*visit) (page, error) {
 	return func(v *visit) (page, error) {
-		a, op, err := doing(v, kind)
+		a, q, err := doing(v, kind)
 		if err != nil {
 			return page{}, err
 		}
-		if shows := actions[kind].shows; shows != "" {
-			r, err := v.request(shows, nil, a.Name)
-			if err != nil {
-				return page{}, err
+		if len(q.fields) > 0 {
+			a.Asks, a.Fields = true, form.Filled(q.fields, v.URL.Query())
+			if q.known != nil {
+				known, err := q.known(v, a.Name)
+				if err != nil {
+					return page{}, err
+				}
+				a.Fields = form.Filled(q.fields, known)
 			}
-			answered := &answer{header: http.Header{}}
-			v.api.ServeHTTP(answered, r)
-			if answered.status >= http.StatusMultipleChoices {
-				return page{}, problemIn(answered)
-			}
-			a.Match = answered.header.Get("ETag")
 		}
-		p := page{Name: "act", Title: a.Label + " " + cell.Short(a.Name), Where: kind}
-		if p.Data = a; a.Asks {
-			return p, nil
-		}
-		// What needs a reason is tried with one.
-		a.Change, a.Problem, err = try[app.Changed](v, op.Name, a.query(url.Values{"dry_run": {"true"}}), reasonBody("preview"), nil, a.Name)
-		p.Data = a
-		return p, err
+		return tried(v, kind, a, q)
 	}
+}
+
+// tried shows what an action would change, unless it has to ask before.
+func tried(v *visit, kind string, a act, q question) (page, error) {
+	if shows := actions[kind].shows; shows != "" && a.Name != "" {
+		r, err := v.request(shows, nil, a.Name)
+		if err != nil {
+			return page{}, err
+		}
+		answered := &answer{header: http.Header{}}
+		v.api.ServeHTTP(answered, r)
+		if answered.status >= http.StatusMultipleChoices {
+			return page{}, problemIn(answered)
+		}
+		a.Match = answered.header.Get("ETag")
+	}
+	if a.Asks {
+		return a.page(kind), nil
+	}
+	given := form.Placeholder(q.secrets)
+	for _, f := range a.Fields {
+		given[f.Name] = f.Values
+	}
+	// What needs a reason is tried with one.
+	err := a.request(v, q, given, "preview", a.query(url.Values{"dry_run": {"true"}}), nil)
+	p := a.page(kind)
+	if p.Status = 0; len(a.Fields) > 0 && a.Problem != nil { // it is asked for again
+		p.Status, a.Asks = a.Problem.Status, true
+		p.Data = a
+	}
+	return p, err
+}
+
+// request requests an action, and keeps what becomes of it.
+func (a *act) request(v *visit, q question, given url.Values, why string, query url.Values, header http.Header) (err error) {
+	body, names := reasonBody(why), []string{a.Name}
+	if q.body != nil {
+		body, err = q.body(a.Name, given, strings.TrimSpace(why))
+		if p, is := err.(*problem.Problem); is { //nolint:errorlint // it comes from the form as it is
+			a.Problem = p
+			return nil
+		}
+	}
+	if !strings.Contains(operation.Named(q.operation).Path, "{") {
+		names = nil
+	}
+	a.Change, a.Problem, err = try[changed](v, q.operation, query, body, header, names...)
+	if c := a.Change; c != nil {
+		a.Facts = facts("Name", c.DisplayName, "Mail", c.Mail, "Rights", rightsOf(c.Rights))
+	}
+	return err
 }
 
 // carryOut carries an action out, for the reason that the form has.
 func (*Console) carryOut(kind string) func(*visit) (page, error) {
 	return func(v *visit) (page, error) {
-		a, op, err := doing(v, kind)
+		a, q, err := doing(v, kind)
 		if err != nil {
 			return page{}, err
+		}
+		if a.Fields = form.Filled(q.fields, v.PostForm); v.PostForm.Get("step") == "preview" {
+			return tried(v, kind, a, q)
 		}
 		header := http.Header{"Prefer": {"wait=5"}}
 		if a.Key, a.Match, a.Reason = v.PostForm.Get("key"), v.PostForm.Get("match"), v.PostForm.Get("reason"); a.Match != "" {
@@ -174,16 +248,16 @@ func (*Console) carryOut(kind string) func(*visit) (page, error) {
 		if a.Key != "" {
 			header.Set("Idempotency-Key", a.Key)
 		}
-		a.Change, a.Problem, err = try[app.Changed](v, op.Name, a.query(nil), reasonBody(a.Reason), header, a.Name)
-		p := page{Name: "act", Title: a.Label + " " + cell.Short(a.Name), Where: kind}
+		err = a.request(v, q, v.PostForm, a.Reason, a.query(nil), header)
 		if a.Done = a.Problem == nil; !a.Done {
-			p.Status, a.Key = a.Problem.Status, rand.Text()
+			a.Key = rand.Text()
 		} else if a.Change != nil && kind == "collections" && a.Verb == release {
 			a.Then = heldBy(a.Name)
 			a.Change.Effects = slices.DeleteFunc(a.Change.Effects, namesCommand)
+		} else if a.Change != nil && a.Verb == "add" {
+			a.Then = []doable{{"The page of the user", toUser(a.Change.ID)}}
 		}
-		p.Data = a
-		return p, err
+		return a.page(kind), err
 	}
 }
 
@@ -203,21 +277,13 @@ func try[O any](v *visit, name string, query url.Values, body any, header http.H
 		r.Header[key] = values
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Body, r.ContentLength = readCloser(text), int64(len(text))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	out, err := ask[O](v.api, r)
 	if p, is := err.(*problem.Problem); is && p.Status < http.StatusInternalServerError { //nolint:errorlint // it comes from ask as it is
 		return nil, p, nil
 	}
 	return &out, nil, err
 }
-
-func readCloser(text []byte) *closer { return &closer{bytes.NewReader(text)} }
-
-// closer is a body that is in memory.
-type closer struct{ *bytes.Reader }
-
-// Close implements io.Closer.
-func (*closer) Close() error { return nil }
 
 // form returns the page of a form that was sent; one that is too long or cannot be read is refused.
 func (c *Console) form(show func(*visit) (page, error)) http.Handler {
@@ -413,27 +479,4 @@ var bulkColumns = columns[bulk.Action]{operation: "bulk.ls", title: "Bulk action
 
 func (*Console) bulks(v *visit) (page, error) {
 	return listPage(v, bulkColumns, "Bulk actions", "bulk", field{Name: "state", Label: "State", Choices: []string{bulk.Waiting, bulk.Running, bulk.Done, bulk.Cancelled}})
-}
-
-// moment returns the moment that an address names, as the API takes it: a day and time without a
-// zone is of UTC.
-func moment(v *visit) (all url.Values) {
-	all = url.Values{}
-	at := strings.TrimSpace(v.URL.Query().Get("at"))
-	if at == "" {
-		return all
-	}
-	if _, err := strconv.ParseUint(at, 10, 64); err != nil {
-		at = strings.Replace(at, " ", "T", 1)
-		switch len(at) {
-		case len("2006-01-02"):
-			at += "T00:00:00Z"
-		case len("2006-01-02T15:04"):
-			at += ":00Z"
-		case len("2006-01-02T15:04:05"):
-			at += "Z"
-		}
-	}
-	all.Set("at", at)
-	return all
 }

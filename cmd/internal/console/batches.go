@@ -14,6 +14,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -99,7 +100,7 @@ func facts(pairs ...any) (all []fact) {
 const shownOf = "50"
 
 func (*Console) batch(v *visit) (page, error) {
-	id, at := v.PathValue("id"), moment(v)
+	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
 	at.Set("limit", shownOf)
 	b, err := get[app.BatchView](v, "batch.show", at, id)
 	if err != nil {

@@ -84,7 +84,7 @@ func (c *Console) Routes() []Route {
 	}
 	all = append(all, Route{"GET " + Path + "events.csv", c.download(eventsFile), false})
 	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false}, Route{"GET " + Path + "bulk/{id}/items.csv", c.download(bulkItemColumns.download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.download), false})
-	all = append(all, c.things()...)
+	all = append(append(all, c.things()...), c.newUserRoutes()...)
 	for _, f := range c.further() {
 		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false}, Route{"GET " + Path + f.name + ".csv", f.download, false})
 	}

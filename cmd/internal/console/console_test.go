@@ -141,9 +141,13 @@ func some(name string) map[string]any {
 		"/v1/queries":                             list(map[string]any{"id": "qid0000000001", "status": "failed", "reason": name, "request": map[string]any{"submitter": name}}),
 		"/v1/withdrawals":                         map[string]any{"items": []any{map[string]any{"id": "ark:/1/x", "status": "requested", "collection": name, "reason": name, "requested_by": name, "requested_at": at}, map[string]any{"id": "ark:/1/y", "status": "removed", "decision": name, "removed_at": at}}},
 		"/v1/users":                               list(map[string]any{"id": name, "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}}),
-		"/v1/keys":                                list(map[string]any{"id": "abcdefgh", "user": name, "label": name}),
+		"/v1/keys":                                list(map[string]any{"id": "abcdefgh", "user": name, "label": name, "roles": []string{"reader"}, "collections": []string{name}}),
+		"/v1/keys/abcdefgh/revoke":                map[string]any{"id": "abcdefgh", "dry_run": true, "effects": []string{name}},
+		"/v1/users/ana/disable":                   map[string]any{"id": "ana", "display_name": name, "mail": name, "rights": []any{map[string]any{"role": "reader", "collections": []string{name}}}, "changed": true, "effects": []string{name}},
+		"/v1/users/ana/password":                  map[string]any{"id": "ana", "display_name": name, "effects": []string{name}},
 		"/v1/audit":                               list(map[string]any{"caller": name, "action": "job.requeue", "outcome": "refused", "reason": name, "at": at}),
 		"/v1/profiles":                            map[string]any{"items": []any{map[string]any{"id": "test", "name": "test", "collection": name}}},
+		"/v1/profiles/test":                       map[string]any{"id": "test", "name": "test", "collection": name, "version": "v1", "source": "run time", "by": name, "why": name, "note": name, "owner": name},
 		"/v1/reports/collections":                 map[string]any{"at": map[string]any{"seq": 7, "stored": at}, "tables": map[string]any{"collections": []any{map[string]any{"collection": name, "status": "failed", "jobs": 3}, map[string]any{"collection": name, "status": "pending", "jobs": 4, "oldest_since": at}}}},
 		"/v1/reports/failures":                    map[string]any{"tables": map[string]any{"reasons": []any{map[string]any{"kind": "job", "failed_in": "processing", "class": "content", "code": name, "failures": 3, "unresolved": 2, "last_message": name}}}},
 		"/v1/reports/submitters":                  map[string]any{"tables": map[string]any{"submitters": []any{map[string]any{"submitter": name, "batches": 2, "jobs_failed": 3, "jobs_in_progress": 4}}}},
@@ -163,7 +167,7 @@ func some(name string) map[string]any {
 func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
 		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "workers", Path + "deposits", Path + "deposits/u1/do/rm", Path + "poison", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
-		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
+		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "keys/abcdefgh/do/revoke", Path + "people/ana/do/disable", Path + "people/ana/do/password", Path + "people/ana/do/grant", Path + "people/ana/do/withdraw?role=reader&collections=maps", Path + "people/ana/do/key", Path + "people/ana/do/identity", Path + "people/ana/do/set", Path + "new-user", Path + "profiles", Path + "profiles/test", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
 
@@ -407,7 +411,7 @@ func TestCSVOfEachList(t *testing.T) {
 			t.Errorf("%s: %d %q", name, w.Code, lines)
 		}
 		asked := a.asked[len(a.asked)-1]
-		if !strings.Contains(asked, "state=some") || strings.Contains(asked, "abc") || strings.Contains(asked, "limit=7") || strings.Contains(asked, "limit=") == slices.Contains([]string{"directories", "datasets", "workers"}, name) {
+		if !strings.Contains(asked, "state=some") || strings.Contains(asked, "abc") || strings.Contains(asked, "limit=7") || strings.Contains(asked, "limit=") == slices.Contains([]string{"directories", "datasets", "workers", "profiles"}, name) {
 			t.Errorf("%s: asked %s", name, asked)
 		}
 		if text := visited(h, http.MethodGet, Path+strings.TrimSuffix(name, "/items"), nil).Body.String(); !strings.Contains(text, `.csv">Whole list as CSV`) && !strings.Contains(text, `.csv?outcome=refused">Whole list as CSV`) {
@@ -755,7 +759,7 @@ func TestThings(t *testing.T) {
 		"queries/qid0000000001": {"7 found, 2 not found", "/console/queries/qid0000000001/report?format=csv", "/do/send-report"},
 		"workers":               {"/console/compute/eid0000000001"}, "deposits/u1": {"/console/deposits/u1/do/retry", "/console/deposits/u1/do/rm"}, "deposits": {"/console/deposits/a%20name"}, "poison": {"4711"},
 		"withdrawals":                     {"/console/objects/ark:%2F1%2Fx/do/approve", "/console/objects/ark:%2F1%2Fx/do/reject"},
-		"people/ana":                      {"API keys", "/console/audit?user=user%2Fana"},
+		"people/ana":                      {"API keys", "/console/audit?user=ana"},
 		"objects/ark:%2F1%2Fx":            {"/console/objects/ark:%2F1%2Fx/versions/2", "/console/jobs/jid0000000001", "/console/objects/ark:%2F1%2Fx/do/withdraw"},
 		"objects/ark:%2F1%2Fx/versions/2": {"/console/objects/ark:%2F1%2Fx/versions/2/files/a%20name?kind=producer", "/console/objects/ark:%2F1%2Fx/versions/2?cursor=bmV4dA", "/versions/2/manifest"},
 	} {

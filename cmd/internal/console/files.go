@@ -7,6 +7,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -69,7 +70,7 @@ var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has n
 }}
 
 func (*Console) file(v *visit) (page, error) {
-	f, err := get[app.FileView](v, "file.show", moment(v), v.PathValue("id"))
+	f, err := get[app.FileView](v, "file.show", form.Moment(v.URL.Query()), v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}

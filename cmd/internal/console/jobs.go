@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -86,7 +87,7 @@ var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its
 }}
 
 func (*Console) job(v *visit) (page, error) {
-	id, at := v.PathValue("id"), moment(v)
+	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
 	j, err := get[app.JobView](v, "job.show", at, id)
 	if err != nil {
 		return page{}, err

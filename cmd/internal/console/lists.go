@@ -14,7 +14,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
-	"github.com/accession-ingest/accession/domain/access"
 )
 
 var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work in the compute queue", none: "No work is here: it is requested for files and steps, or with `accession compute submit`.", list: []column[entries.Work]{
@@ -79,50 +78,6 @@ var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries
 	{"reason", "Reason", func(q queries.Query) any { return q.Reason }},
 }}
 
-var peopleColumns = columns[people.User]{operation: "user.ls", title: "People", none: "There are no users: `accession user add` adds one.", list: []column[people.User]{
-	{"id", "User", func(u people.User) any { return cell.To(u.ID, toUser(u.ID)) }},
-	{"display_name", "Name", func(u people.User) any { return u.DisplayName }},
-	{"mail", "Mail", func(u people.User) any { return u.Mail }},
-	{"rights", "Rights", func(u people.User) any { return rightsOf(u.Rights) }},
-	{"created_at", "Added", func(u people.User) any { return u.CreatedAt }},
-	{"disabled_at", "Disabled", func(u people.User) any { return u.DisabledAt }},
-}}
-
-// rightsOf returns rights as people read them.
-func rightsOf(all []people.Right) string {
-	var words []string
-	for _, r := range all {
-		where := strings.Join(r.Collections, ", ")
-		if r.All {
-			where = "all collections"
-		}
-		words = append(words, string(r.Role)+" in "+where)
-	}
-	return strings.Join(words, "; ")
-}
-
-var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", none: "There are no keys: `accession key add` makes one.", list: []column[people.Key]{
-	{"id", "Key", func(k people.Key) any { return k.ID }},
-	{"user", "User", func(k people.Key) any { return cell.To(k.User, toUser(k.User)) }},
-	{"label", "Label", func(k people.Key) any { return k.Label }},
-	{"created_at", "Made", func(k people.Key) any { return k.CreatedAt }},
-	{"expires_at", "Expires", func(k people.Key) any { return k.ExpiresAt }},
-	{"revoked_at", "Revoked", func(k people.Key) any { return k.RevokedAt }},
-	{"used_on", "Last used (UTC)", func(k people.Key) any { return k.UsedOn }},
-}}
-
-var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", none: "Nothing was audited.", list: []column[people.Entry]{
-	{"at", "When", func(e people.Entry) any { return e.At }},
-	{"caller", "Who", func(e people.Entry) any { return e.Caller }},
-	{"via", "By", func(e people.Entry) any { return e.Via }},
-	{"address", "From", func(e people.Entry) any { return e.Address }},
-	{"action", "What", func(e people.Entry) any { return e.Action }},
-	{"subject", "On", func(e people.Entry) any { return e.Subject }},
-	{"outcome", "Outcome", func(e people.Entry) any { return cell.State(e.Outcome) }},
-	{"detail", "Detail", func(e people.Entry) any { return e.Detail }},
-	{"reason", "Reason", func(e people.Entry) any { return e.Reason }},
-}}
-
 var depositColumns = columns[drops.Shown]{operation: "drop.ls", title: "Deposits that are no batches yet", none: "No file waits to become a batch.", list: []column[drops.Shown]{
 	{"id", "Deposit", func(d drops.Shown) any { return cell.To(d.ID, toDeposit(d.ID)) }},
 	{"state", "State", func(d drops.Shown) any { return cell.State(d.State) }},
@@ -175,10 +130,6 @@ var age = []field{{Name: "since", Label: "From (UTC)", Kind: "date"}, {Name: "ol
 
 func everyone(people.Self) bool { return true }
 
-func administers(s people.Self) bool {
-	return slices.ContainsFunc(s.Rights, func(r people.Right) bool { return r.Role == access.Admin && r.All })
-}
-
 // listOf returns a list that is not about deposits.
 func listOf[T any](c *Console, name, about string, of columns[T], may func(people.Self) bool, fields ...field) further {
 	return further{name, of.title, about, may, func(v *visit) (page, error) { return listPage(v, of, of.title, "more", fields...) }, c.download(of.download)}
@@ -186,21 +137,19 @@ func listOf[T any](c *Console, name, about string, of columns[T], may func(peopl
 
 func (c *Console) further() []further {
 	inCollection := []field{{Name: "collection", Label: "Collection"}, {Name: "profile", Label: "Profile"}}
-	return []further{
+	return append([]further{
 		listOf(c, "directories", "Open directories that are polled", directoryColumns, everyone, append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"polled", "paused"}}, {Name: "host", Label: "Server"}}, inCollection...)...),
 		listOf(c, "datasets", "What is found in them", datasetColumns, everyone, inCollection...),
 		listOf(c, "slots", "When files of them are processed", slotColumns, everyone, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "ACTIVE", "DONE", "MISSED"}}}, inCollection...), age...)...),
 		listOf(c, "compute", "Work of the compute queue, and who has it", entryColumns, everywhere, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "STAGING", "SUCCESSFUL", "FAILED", "PURGED"}}, {Name: "submitter", Label: "Requested by"}, {Name: "code", Label: "Code of the reason"}}, inCollection...), age...)...),
 		listOf(c, "objects", "What is stored: each object with its versions and their files", objectColumns, everyone, append([]field{{Name: "identifier", Label: "Identifier"}, {Name: "local_id", Label: "Local id"}, {Name: "title", Label: "Words of the title"}, {Name: "creator", Label: "Words of the creator"}, {Name: "file", Label: "Name of a file"}, {Name: "collection", Label: "Collection"}, {Name: "submitter", Label: "Depositor"}, {Name: "batch", Label: "Batch"}}, age...)...),
 		c.withdrawals(),
+		c.profiles(),
 		listOf(c, "workers", "Who has work of the compute queue, and what workers ended in the last 24 hours", computeWorkerColumns, everywhere),
 		listOf(c, "deposits", "Files that were sent and wait to become batches, and those of which none can be made", depositColumns, everyone, append([]field{{Name: "state", Label: "State", Choices: []string{drops.Waiting, drops.Refused}}, {Name: "submitter", Label: "Depositor"}}, slices.Concat(inCollection, age)...)...),
 		listOf(c, "poison", "What the tables lack, and why", poisonColumns, everywhere, append([]field{{Name: "batch", Label: "Batch"}}, age...)...),
 		listOf(c, "queries", "Lists of identifiers that were asked about", queryColumns, everyone, append([]field{{Name: "submitter", Label: "Asked by"}, {Name: "state", Label: "State", Choices: []string{"received", "parked", "grabbed", "answered", "failed"}}}, age...)...),
-		listOf(c, "people", "Users and their rights", peopleColumns, administers),
-		listOf(c, "keys", "Keys of programs", keyColumns, administers, field{Name: "user", Label: "User"}),
-		listOf(c, "audit", "Who did what, and what was refused", auditColumns, administers, append([]field{{Name: "user", Label: "Who"}, {Name: "action", Label: "What"}, {Name: "on", Label: "On"}}, age...)...),
-	}
+	}, c.peopleLists()...)
 }
 
 // more leads to the lists that are not about deposits.

@@ -11,6 +11,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/app/status"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -42,7 +43,7 @@ var shownAt = map[string]string{standing.CodePaused: "queues", standing.CodeHeld
 const recentDays = 7
 
 func (*Console) overview(v *visit) (page, error) {
-	if at := moment(v); at.Has("at") {
+	if at := form.Moment(v.URL.Query()); at.Has("at") {
 		return overviewAt(v, at)
 	}
 	d := overviewPage{Installation: everywhere(v.self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}

@@ -394,7 +394,9 @@ type list struct {
 	// Verbs are the commands to all that are chosen, To where they are previewed.
 	Verbs []doable
 	To    string
-	Given []field // the filter as it is sent on
+	// Actions are commands that are about none of them.
+	Actions []doable
+	Given   []field // the filter as it is sent on
 }
 
 // listPage returns the page of a list that the address chooses.

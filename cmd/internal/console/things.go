@@ -13,7 +13,6 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
-	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
@@ -56,7 +55,6 @@ func toSlot(id string) string      { return Path + "slots/" + url.PathEscape(id)
 func toDirectory(id string) string { return Path + "directories/" + url.PathEscape(id) }
 func toDataset(id string) string   { return Path + "datasets/" + url.PathEscape(id) }
 func toQuery(id string) string     { return Path + "queries/" + url.PathEscape(id) }
-func toUser(id string) string      { return Path + "people/" + url.PathEscape(id) }
 func toObject(id string) string    { return Path + "objects/" + url.PathEscape(id) }
 
 func toVersion(id string, n int64) string {
@@ -210,42 +208,6 @@ func (*Console) query(v *visit) (page, error) {
 	return t.page("Query "+id, "kind=query")
 }
 
-func (*Console) person(v *visit) (page, error) {
-	u, err := get[people.User](v, "user.show", nil, v.PathValue("id"))
-	if err != nil {
-		return page{}, err
-	}
-	keys, err := get[app.Page[people.Key]](v, "key.ls", url.Values{"user": {u.ID}})
-	if err != nil {
-		return page{}, err
-	}
-	t := thing{State: "enabled", Tables: []table{rightColumns.table(u.Rights), keyColumns.table(keys.Items)}}
-	if u.DisabledAt != nil {
-		t.State = "disabled"
-	}
-	password := "no"
-	if u.HasPassword {
-		password = "yes"
-	}
-	subject, issuer := "", ""
-	if u.OpenID != nil {
-		subject, issuer = u.OpenID.Subject, u.OpenID.Issuer
-	}
-	t.Facts = facts("User", u.ID, "Name", u.DisplayName, "Mail", u.Mail, "Has a password", password, "Signs in as", subject, "At", issuer, "Added", u.CreatedAt, "Disabled", u.DisabledAt)
-	t.Links = []doable{{"What this user did, and was refused", Path + "audit?user=" + url.QueryEscape("user/"+u.ID)}, {"What this user has deposited", Path + "batches?submitter=" + url.QueryEscape(u.ID)}}
-	return t.page(cmp.Or(u.DisplayName, u.ID), "")
-}
-
-var rightColumns = columns[people.Right]{title: "Rights", none: "The user may do nothing: `accession user grant` gives a right.", list: []column[people.Right]{
-	{"role", "Role", func(r people.Right) any { return string(r.Role) }},
-	{"collections", "In", func(r people.Right) any {
-		if r.All {
-			return "all collections"
-		}
-		return strings.Join(r.Collections, ", ")
-	}},
-}}
-
 var objectColumns = columns[objects.Object]{operation: "object.ls", title: "Objects", none: "No object is stored, as far as these conditions choose.", list: []column[objects.Object]{
 	{"id", "Object", func(o objects.Object) any { return cell.To(o.ID, toObject(o.ID)) }},
 	{"title", "Title", func(o objects.Object) any { return o.Title }},
@@ -336,7 +298,7 @@ func (c *Console) passed(name string, names ...string) http.Handler {
 // things are the routes of pages of single things, and of files that they have.
 func (c *Console) things() (all []Route) {
 	for pattern, show := range map[string]func(*visit) (page, error){"compute/{id}": c.entry, "slots/{id}": c.slot, "directories/{id}": c.directory, "datasets/{id}": c.dataset, "queries/{id}": c.query,
-		"people/{id}": c.person, "objects/{id}": c.object, "objects/{id}/versions/{n}": c.version} {
+		"people/{id}": c.person, "profiles/{id}": c.profile, "objects/{id}": c.object, "objects/{id}/versions/{n}": c.version} {
 		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
 	}
 	return append(all, Route{"GET " + Path + "queries/{id}/report", c.passed("query.report", "id"), false},

@@ -470,6 +470,26 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console/internal/cell Line", Do: []Op{Return("s", "Line")},
 	Package: "cmd/internal/console", Test: "TestHostileNames",
 }, {
+	Name: "what is only tried of users and keys", Why: "the preview of a command disables the user",
+	At: "cmd/internal/app/people (*People).changeNow", Do: []Op{Never("DryRun")},
+	Package: "cmd/internal/app/people", Test: "TestTriedChanges",
+}, {
+	Name: "the secret of a key that is only tried", Why: "a preview shows a key that is none",
+	At: "cmd/internal/app/people (*People).AddKey", Do: []Op{Never("Secret", "DryRun")},
+	Package: "cmd/internal/app/people", Test: "TestTriedChanges",
+}, {
+	Name: "dry runs of requests about users and keys", Why: "a request that asks what would change changes it",
+	At: "cmd/internal/operation once", Do: []Op{Drop("DryRun", "App")},
+	Package: "cmd/accession/e2e", Test: "TestConsoleAdministersPeople",
+}, {
+	Name: "the preview of a form", Why: "a right is granted before the administrator has seen what it is",
+	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Never("PostForm", "Filled")},
+	Package: "cmd/internal/console", Test: "TestPeopleForms",
+}, {
+	Name: "a password that was written twice", Why: "a typing error locks a user out",
+	At: "cmd/internal/console passwordIn", Do: []Op{Never("again")},
+	Package: "cmd/internal/console", Test: "TestSecretsOfForms",
+}, {
 	Name: "pages for those who see all collections", Why: "the first page of a depositor is an error",
 	At: "cmd/internal/console everywhere", Do: []Op{Compare("==", "Depositor")},
 	Package: "cmd/internal/console", Test: "TestPagesWithinRights",

@@ -1,0 +1,46 @@
+package console
+
+import (
+	"net/url"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/operation"
+)
+
+func toProfile(name string) string { return Path + "profiles/" + url.PathEscape(name) }
+
+var profileColumns = columns[operation.ProfileItem]{operation: "profile.ls", title: "Profiles", none: "There are no profiles in the collections that you see: `accession profile set` makes one.", whole: true, list: []column[operation.ProfileItem]{
+	{"name", "Profile", func(p operation.ProfileItem) any { return cell.To(p.Name, toProfile(p.Name)) }},
+	{"collection", "Collection", func(p operation.ProfileItem) any { return p.Collection }},
+	{"owner", "Owner", func(p operation.ProfileItem) any { return p.Owner }},
+	{"priority", "Priority", func(p operation.ProfileItem) any { return p.Priority }},
+}}
+
+// profiles is the list of profiles, for who may see what one says.
+func (c *Console) profiles() further {
+	acts := func(s people.Self) bool { return mayAct(&visit{self: s}, "") }
+	return listOf(c, "profiles", "What deposits go by, and in which version", profileColumns, acts, field{Name: "collection", Label: "Collection"})
+}
+
+// profile shows what a profile says, with its defaults.
+func (*Console) profile(v *visit) (page, error) {
+	p, err := get[profiles.Shown](v, "profile.show", nil, v.PathValue("id"))
+	if err != nil {
+		return page{}, err
+	}
+	t := thing{Why: cell.Whole(cell.Reason{Message: p.Note})}
+	t.Facts = facts("Profile", p.ID, "Collection", p.Profile.Collection, "Version", p.Version, "Said by", map[string]string{profiles.SourceFile: "a file in profiles_dir", profiles.SourceRunTime: "what was set"}[p.Source],
+		"File", p.File, "Set by", p.By, "Set", p.When, "Why", p.Why)
+	text, err := p.YAML()
+	t.Text = string(text)
+	t.Links = []doable{{"Deposits by it", Path + "batches?profile=" + url.QueryEscape(p.ID)}}
+	if administers(v.self) {
+		t.Links = append(t.Links, doable{"Who changed it", Path + "audit?on=" + url.QueryEscape("profile/"+p.ID)})
+	}
+	if err != nil {
+		return page{}, err
+	}
+	return t.page(p.ID, "kind=setting")
+}
