@@ -42,6 +42,10 @@ var content = []Mutant{{
 	At: "cmd/internal/store (*folders).reach", Do: []Op{Drop("unsynced", "Dir", "true")},
 	Package: "cmd/internal/store", Test: "TestDurability/version",
 }, {
+	Name: "the pieces in which a file is fetched", Why: "a file takes as much memory as it has bytes",
+	At: "cmd/internal/daemon/transfer (Transfer).get", Do: []Op{Call("Copy", "func() (int64, error) { all, err := io.ReadAll($2); if err != nil { return 0, err }; n, err := $1.Write(all); return int64(n), err }()")},
+	Package: e2e, Test: "TestMemoryDoesNotGrowWithTheFile",
+}, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
 	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
