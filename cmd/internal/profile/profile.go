@@ -71,8 +71,7 @@ type Profile struct {
 	// Outside are the states whose work is left to workers outside. Default none.
 	Outside []Outside `yaml:"outside,omitempty" json:"outside,omitempty"`
 
-	// ResponseType is the form of callbacks and reports when a deposit does not
-	// ask for one: json, xml or html. Default json.
+	// ResponseType is the form of callbacks: json, xml or html. Default json.
 	ResponseType string `yaml:"response_type" json:"response_type"`
 
 	// File is where the profile was read from.
