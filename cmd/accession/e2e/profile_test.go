@@ -244,3 +244,35 @@ func (in *installation) profileOf(t *testing.T, fetch string) string {
 	in.must(os.WriteFile(name, []byte(profileOf(fetch)), 0o600))
 	return name
 }
+
+// TestProfileFileIsReadAgain: a file that changes counts for the next deposits without a restart;
+// one with a fault changes nothing, and the log says so.
+func TestProfileFileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	in := newInstallation(t)
+	base := goodServer(t)
+	s := in.serveInProcess()
+	said := func(what string, n int) {
+		t.Helper()
+		waitFor(t, what, func() bool {
+			_, err := in.app.Submit(in.ctx(), app.Deposit{Payload: base + "/a.txt", Type: domain.TypeFile, Profile: "no-such", Submitter: "tester"}) // profiles are looked at
+			return err != nil && strings.Count(s.log.String(), what) == n
+		})
+	}
+	ends := func(want domain.BatchState) {
+		t.Helper()
+		if v := in.rest(in.submit(app.Deposit{Payload: base + "/a.txt", Type: domain.TypeFile})); v.Status != string(want) {
+			t.Errorf("the batch is %s, want %s", v.Status, want)
+		}
+	}
+	ends(domain.BatchCompleted)
+	in.editProfile("fetch:", "limits: {max_file_bytes: 1}\nfetch:")
+	said("the profiles were read again", 1)
+	ends(domain.BatchFailed)
+	in.editProfile("max_file_bytes: 1", "max_file_bytes: many")
+	said("stay as they were in this process", 1)
+	ends(domain.BatchFailed)
+	in.editProfile("max_file_bytes: many", "max_file_bytes: 1000")
+	said("the profiles were read again", 2)
+	ends(domain.BatchCompleted)
+}

@@ -13,11 +13,12 @@ import (
 // maxFile bounds what is read of one file, in bytes.
 const maxFile = 1 << 20
 
-// Set is all profiles of an installation. One of files does not change.
+// Set is all profiles of an installation. One that was loaded does not change.
 type Set struct {
 	byName map[string]Profile // those of files
 	now    Now                // nil = these are all
 	fresh  func(ctx context.Context) (*Set, error)
+	files  func() *Set // nil = those of byName
 }
 
 // Now returns the profiles as they are now. wanted is the name that is asked for, "" = none
@@ -32,9 +33,9 @@ func (s *Set) Has(name string) bool {
 }
 
 // Changing returns the set that is, whenever it is asked, the one that now returns; fresh reads
-// it anew.
-func (s *Set) Changing(now Now, fresh func(ctx context.Context) (*Set, error)) *Set {
-	return &Set{byName: s.byName, now: now, fresh: fresh}
+// it anew, and files returns what the files say.
+func Changing(now Now, fresh func(ctx context.Context) (*Set, error), files func() *Set) *Set {
+	return &Set{now: now, fresh: fresh, files: files}
 }
 
 // Fresh returns the profiles as they are, and not as they were a moment ago.
@@ -46,7 +47,12 @@ func (s *Set) Fresh(ctx context.Context) (*Set, error) {
 }
 
 // File returns the profile of a name that a file says, or a [*NotFoundError].
-func (s *Set) File(name string) (Profile, error) { return (&Set{byName: s.byName}).Get(name) }
+func (s *Set) File(name string) (Profile, error) {
+	if s.files != nil {
+		s = s.files()
+	}
+	return (&Set{byName: s.byName}).Get(name)
+}
 
 // With returns a set in which profiles stand in the place of those of the same names.
 func (s *Set) With(profiles ...Profile) *Set {

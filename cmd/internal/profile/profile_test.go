@@ -371,7 +371,7 @@ func TestSetChanges(t *testing.T) {
 	files := (&Set{}).With(is("maps", "maps", "us"))
 	now := files
 	var away error
-	set := files.Changing(func(string) (*Set, error) { return now, away }, nil)
+	set := Changing(func(string) (*Set, error) { return now, away }, nil, func() *Set { return files })
 	now = files.With(is("maps", "maps", "them"), is("films", "films", "us"))
 	if p, err := set.Get("maps"); err != nil || p.Owner != "them" || len(set.Names()) != 2 {
 		t.Errorf("%+v, %v, %v", p, err, set.Names())

@@ -29,7 +29,11 @@ func (in *Installation) Profiles() (*profile.Set, error) { return in.profileSet(
 // process what was set in their place. It changes by itself.
 func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 	return in.profiles.get(ctx, func(context.Context) (*profile.Set, error) {
-		files, err := profile.Load(in.cfg.ProfilesDir)
+		stamp, err := profile.Stamp(in.cfg.ProfilesDir)
+		var files *profile.Set
+		if err == nil {
+			files, err = profile.Load(in.cfg.ProfilesDir)
+		}
 		if err != nil {
 			hint := "`accession config check` names every fault"
 			if errors.Is(err, fs.ErrNotExist) {
@@ -37,12 +41,12 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 			}
 			return nil, failed("read the profiles", err, hint)
 		}
-		set := &setProfiles{files: files, now: files, log: in.log, clock: time.Now, sets: in.profilesSet.Load, content: in.profileContent,
+		set := &setProfiles{files: profileFiles{dir: in.cfg.ProfilesDir, is: files, read: stamp, looked: stamp}, now: files, log: in.log, clock: time.Now, sets: in.profilesSet.Load, content: in.profileContent,
 			live: func() (setReader, bool) {
 				live := in.setReader.Load()
 				return live, live != nil
 			}}
-		return files.Changing(set.current, set.fresh), nil
+		return profile.Changing(set.current, set.fresh, set.inFiles), nil
 	})
 }
 
@@ -50,7 +54,7 @@ func (in *Installation) profileSet(ctx context.Context) (*profile.Set, error) {
 // second, unless one is wanted that is not known. What cannot be read stays as it is known;
 // what this process never knew it does not replace with the file.
 type setProfiles struct {
-	files   *profile.Set
+	files   profileFiles
 	log     *slog.Logger
 	clock   func() time.Time
 	live    func() (from setReader, open bool)
@@ -84,6 +88,11 @@ func (s *setProfiles) current(wanted string) (*profile.Set, error) {
 	defer s.mu.Unlock()
 	set := s.sets()
 	live, open := s.live()
+	if s.reload() {
+		if s.due = (time.Time{}); !open {
+			s.now = s.files.is
+		}
+	}
 	missing := wanted != "" && s.away == nil && s.unread[wanted] == nil && !s.now.Has(wanted)
 	if open && (missing || set != s.seen || !s.clock().Before(s.due)) {
 		ctx, cancel := context.WithTimeout(context.Background(), profilesWait)
@@ -104,6 +113,13 @@ func (s *setProfiles) current(wanted string) (*profile.Set, error) {
 		return s.now, s.away
 	}
 	return s.now, nil
+}
+
+// inFiles returns what the files say, as this process knows it.
+func (s *setProfiles) inFiles() *profile.Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.files.is
 }
 
 // fresh reads which profiles were set, and returns them as they are then.
@@ -150,7 +166,7 @@ func (s *setProfiles) read(ctx context.Context, live setReader) error {
 		unread[name] = why
 		s.log.Error("a profile that was set cannot be read: this process does not use it until it can", "profile", name, "error", why)
 	}
-	s.now, s.contents, s.unread, s.ever = s.files.With(all...), contents, unread, true
+	s.now, s.contents, s.unread, s.ever = s.files.is.With(all...), contents, unread, true
 	return nil
 }
 

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ type setWorld struct {
 	asked   int
 	now     time.Time
 	sets    int64
+	dir     string
 	log     bytes.Buffer
 }
 
@@ -41,12 +44,15 @@ func (w *setWorld) SetProfiles(context.Context) (set map[string]domain.Profile, 
 // process returns the profiles of a process that begins, with a file for maps.
 func (w *setWorld) process() *profile.Set {
 	files := (&profile.Set{}).With(profile.Profile{Name: "maps", Version: "file"})
-	s := &setProfiles{files: files, now: files, log: slog.New(slog.NewTextHandler(&w.log, nil)), clock: func() time.Time { return w.now }, sets: func() int64 { return w.sets },
+	if w.dir != "" {
+		files, _ = profile.Load(w.dir)
+	}
+	s := &setProfiles{files: profileFiles{is: files, dir: w.dir}, now: files, log: slog.New(slog.NewTextHandler(&w.log, nil)), clock: func() time.Time { return w.now }, sets: func() int64 { return w.sets },
 		live: func() (setReader, bool) { return w, true },
 		content: func(_ context.Context, at profileVersion) (profile.Profile, error) {
-			return profile.Profile{Name: at.name, Version: at.Version}, w.altered[at.Version]
+			return profile.Profile{Name: at.name, Version: at.Version, Collection: at.name}, w.altered[at.Version]
 		}}
-	return files.Changing(s.current, nil)
+	return profile.Changing(s.current, nil, s.inFiles)
 }
 
 // TestProfilesOfAProcess: what is set counts within a second; what cannot be read stays as it
@@ -118,4 +124,76 @@ func TestProfilesOfAProcess(t *testing.T) {
 	later()
 	says("what was set is removed", first, "maps", "file")
 	says("what was set is removed", first, "films", "missing")
+}
+
+// TestProfilesInFiles: files that change are read again once they are left alone. With a fault, or
+// with what cannot change, all stays as it was, with a line in the log; a profile whose file is
+// gone stays too.
+func TestProfilesInFiles(t *testing.T) {
+	t.Parallel()
+	w := &setWorld{set: map[string]domain.Profile{}, damaged: map[string]error{}, now: time.Unix(0, 0), dir: t.TempDir()}
+	write := func(name, more string) {
+		t.Helper()
+		text := "name: " + name + "\ncollection: " + name + "\nowner: The library\nidentifier: {naan: 99999, shoulder: fk4}\n" + more
+		if err := os.WriteFile(filepath.Join(w.dir, name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("maps", "description: first\n")
+	set := w.process()
+	later := func() { w.now = w.now.Add(profilesFresh) }
+	says := func(what, name, description string) {
+		t.Helper()
+		p, err := set.Get(name)
+		if description == "" && !profile.Missing(err) || description != "" && (err != nil || p.Description != description) {
+			t.Errorf("%s: %s is %q (%v), want %q", what, name, p.Description, err, description)
+		}
+	}
+	settle := func() {
+		later()
+		_, _ = set.Get("maps") // it is looked
+		later()
+	}
+	settle()
+	says("at first", "maps", "first")
+	write("maps", "description: the second\n")
+	later()
+	says("who writes it may not have ended", "maps", "first")
+	write("maps", "description: the second one\n")
+	later()
+	says("it was written again meanwhile", "maps", "first")
+	later()
+	says("it was left alone", "maps", "the second one")
+	if p, err := set.File("maps"); err != nil || p.Description != "the second one" {
+		t.Errorf("the file says %q, %v", p.Description, err)
+	}
+	for _, bad := range []string{"limits: {max_files: many}\n", "storage: file:///srv/other\n"} {
+		w.log.Reset()
+		write("maps", "description: not so\n"+bad)
+		write("films", "description: films\n")
+		settle()
+		says("with "+bad, "maps", "the second one")
+		says("with "+bad, "films", "")
+		if log := w.log.String(); strings.Count(log, "stay as they were") != 1 || !strings.Contains(log, "maps.yaml") {
+			t.Errorf("%q", log)
+		}
+	}
+	w.set["maps"] = domain.Profile{Version: "v1"}
+	write("maps", "description: below what was set\n")
+	settle()
+	if p, err := set.Get("maps"); err != nil || p.Version != "v1" {
+		t.Errorf("it is set: %+v, %v", p, err)
+	}
+	says("a new file", "films", "films")
+	if err := os.Remove(filepath.Join(w.dir, "films.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	settle()
+	says("its file is gone", "films", "films")
+	delete(w.set, "maps")
+	later()
+	says("it is set no more", "maps", "below what was set")
+	if log := w.log.String(); strings.Count(log, "whose files are gone") != 1 {
+		t.Errorf("%q", log)
+	}
 }

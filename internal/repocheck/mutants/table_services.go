@@ -31,6 +31,12 @@ var services = []Mutant{{
 }, {
 	Name: "the account at one of two services", Why: "the password of one service is sent to the other",
 	At: stepservice + " AccountOf", Do: []Op{Never("found")}, Package: stepservice, Test: "TestAccountOf",
+}, {
+	Name: "the pause before a profile is read again", Why: "half of a file that is being written counts",
+	At: "cmd/internal/wire (*setProfiles).reload", Do: []Op{Value("settled", "true")}, Package: "cmd/internal/wire", Test: "TestProfilesInFiles",
+}, {
+	Name: "what a profile keeps when its file changes", Why: "stored objects are looked for in another store",
+	At: "cmd/internal/profile (*Set).Reload", Do: []Op{Call("Fits", "func() error { _ = $0; return nil }()")}, Package: "cmd/internal/wire", Test: "TestProfilesInFiles",
 }}
 
 const (
