@@ -290,10 +290,12 @@ func TestSecondSignalStopsAtOnce(t *testing.T) {
 	env := append(ownSettings(t), "ACCESSION_STOP_GRACE=1h", "ACCESSION_LOG_FORMAT=text")
 	asked := make(chan struct{}, 10)
 	depositor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			asked <- struct{}{}
-			<-r.Context().Done()
+		if r.Method == http.MethodHead {
+			w.Header().Set("Content-Length", "5")
+			return
 		}
+		asked <- struct{}{}
+		<-r.Context().Done()
 	}))
 	defer depositor.Close()
 	for _, args := range [][]string{{"migrate"}, {"submit", "--profile", "maps", depositor.URL + "/x.txt"}} {

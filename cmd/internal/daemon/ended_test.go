@@ -42,15 +42,13 @@ func TestFailedJobStopsItsStep(t *testing.T) {
 	w := newFixture(t, noRecords)
 	asked, hangs := make(chan struct{}), make(chan struct{})
 	defer close(hangs)
-	w.web.on("/slow", func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			close(asked)
-			select {
-			case <-hangs:
-			case <-r.Context().Done():
-			}
+	w.web.on("/slow", unlessHead(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		select {
+		case <-hangs:
+		case <-r.Context().Done():
 		}
-	})
+	}))
 	id := w.jobIn(domain.JobDownloading, domain.TypeFile, "/slow", func(s *domain.Submission) { s.FileName = "slow" })
 	ended := make(chan struct{})
 	go func() { defer close(ended); w.turn(domain.DaemonJobDownloading) }()

@@ -205,12 +205,10 @@ func TestLostClaimPutsNothingIntoPlace(t *testing.T) {
 	p.Fetch.Parallel = 1
 	w.set[tides] = p
 	w.web.serve("/a.txt", "a")
-	w.web.on("/b.txt", func(_ http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			w.mem.Expire(w.store)
-			<-r.Context().Done()
-		}
-	})
+	w.web.on("/b.txt", unlessHead(func(_ http.ResponseWriter, r *http.Request) {
+		w.mem.Expire(w.store)
+		<-r.Context().Done()
+	}))
 	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest", w.web.URL+"/a.txt", w.web.URL+"/b.txt"))
 	id := w.jobIn(domain.JobDownloading, domain.TypeObjectManifest, "/o.checkm")
 	w.turn(domain.DaemonJobDownloading)

@@ -165,6 +165,38 @@ func TestEstimating(t *testing.T) {
 	w.web.serve("/known", "12345")
 	w.web.on("/chunked", func(rw http.ResponseWriter, _ *http.Request) { rw.(http.Flusher).Flush() })
 	w.web.on("/nohead", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusMethodNotAllowed) })
+	// Servers of which only a GET learns the size.
+	refuses := func(status int, then http.HandlerFunc) http.HandlerFunc {
+		return func(rw http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodHead {
+				rw.WriteHeader(status)
+				return
+			}
+			then(rw, r)
+		}
+	}
+	part := func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Range", "bytes 0-0/1000")
+		rw.WriteHeader(http.StatusPartialContent)
+		_, _ = rw.Write([]byte("x"))
+	}
+	w.web.on("/signed", refuses(http.StatusForbidden, part))
+	w.web.on("/ranged", refuses(http.StatusMethodNotAllowed, part))
+	w.web.on("/whole", refuses(http.StatusNotImplemented, func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Length", "2000")
+	}))
+	w.web.on("/lengthless", func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodHead {
+			rw.(http.Flusher).Flush()
+			return
+		}
+		part(rw, r)
+	})
+	w.web.on("/moved", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/signed", http.StatusFound) })
+	w.web.on("/empty", refuses(http.StatusForbidden, func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Range", "bytes */0")
+		rw.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+	}))
 	w.web.on("/liar", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Length", "9000000000000000000")
 	})
@@ -176,15 +208,21 @@ func TestEstimating(t *testing.T) {
 		return fmt.Sprintf("%s%s | | | %s", w.web.URL, path, s)
 	}
 	w.web.serve("/o.checkm", manifestOf("mrt-ingest-manifest",
-		row("/known", 0), row("/chunked", 70), row("/nohead", 600), row("/gone", 0), row("/liar", 0)))
+		row("/known", 0), row("/chunked", 70), row("/nohead", 600), row("/gone", 0), row("/liar", 0),
+		row("/signed", 0), row("/ranged", 0), row("/whole", 0), row("/lengthless", 0), row("/moved", 0), row("/empty", 0)))
 	p := w.set[tides]
-	p.Priority.LargeObject = profile.LargeObject{Bytes: 675, Priority: 40}
+	p.Priority.LargeObject = profile.LargeObject{Bytes: 6675, Priority: 40}
 	w.set[tides] = p
 	id := w.jobIn(domain.JobEstimating, domain.TypeObjectManifest, "/o.checkm")
 	w.turn(domain.DaemonJobEstimating)
 	j := w.wantJob(id, domain.JobProvisioning, "")
-	if j.SpaceNeeded != 675 || j.Priority != 40 || j.LastSuccessful != domain.JobEstimating {
+	if j.SpaceNeeded != 6675 || j.Priority != 40 || j.LastSuccessful != domain.JobEstimating {
 		t.Errorf("job %+v", j)
+	}
+	for _, e := range w.recorded(id.Aggregate()) {
+		if said, is := e.Data.(*domain.JobEstimated); is && (said.Files != 11 || said.Unknown != 2) {
+			t.Errorf("%+v", said)
+		}
 	}
 }
 

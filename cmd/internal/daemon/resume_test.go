@@ -28,6 +28,7 @@ func TestRequeuedJobFetchesWhatIsMissing(t *testing.T) {
 	w.web.on("/f.txt", func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("ETag", `"v1"`)
 		if r.Method == http.MethodHead {
+			rw.Header().Set("Content-Length", fmt.Sprint(len(text)))
 			return
 		}
 		mu.Lock()

@@ -21,7 +21,7 @@ type Config struct {
 	TLSHandshake time.Duration
 	// ResponseHeader limits the wait for the answer's header. 10ms to 30m, default 30s.
 	ResponseHeader time.Duration
-	// Head limits a whole HEAD request. 10ms to 5m, default 10s.
+	// Head limits a whole HEAD request, and that for the first byte in its stead. 10ms to 5m, default 10s.
 	Head time.Duration
 	// Exchange limits a whole request made with Do. 10ms to 1h, default 30s.
 	Exchange time.Duration

@@ -32,23 +32,6 @@ func infoOf(resp *http.Response) Info {
 	return i
 }
 
-// Head returns a file's size and date without fetching it. A server that does
-// not know HEAD (405, 501) is no error: the size is -1. Every error is an *Error.
-func (c *Client) Head(ctx context.Context, url string) (Info, error) {
-	resp, err := c.request(ctx, http.MethodHead, url, nil, c.cfg.Head, c.cfg.MaxReply)
-	if err != nil {
-		return Info{}, err
-	}
-	defer resp.Body.Close()
-	switch {
-	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
-		return infoOf(resp), nil
-	case resp.StatusCode == http.StatusMethodNotAllowed, resp.StatusCode == http.StatusNotImplemented:
-		return Info{Size: -1, FinalURL: Redact(resp.Request.URL.String())}, nil
-	}
-	return Info{}, statusError(Redact(url), resp, time.Now())
-}
-
 // GetOptions limit one GET.
 type GetOptions struct {
 	MaxBytes int64         // 0 = Config.MaxBytes

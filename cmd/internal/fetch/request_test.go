@@ -89,31 +89,6 @@ func TestGetFailures(t *testing.T) {
 	}
 }
 
-func TestHead(t *testing.T) {
-	t.Parallel()
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if status, err := strconv.Atoi(r.URL.Path[1:]); err == nil {
-			w.WriteHeader(status)
-			return
-		}
-		if r.URL.Path == "/size" {
-			w.Header().Set("Content-Length", "123456789012345")
-		}
-	})
-	c := local(t, quick())
-	for path, want := range map[string]int64{"/size": 123456789012345, "/405": -1, "/501": -1, "/none": -1} {
-		if i, err := c.Head(t.Context(), s.URL+path); err != nil || i.Size != want || !i.Modified.IsZero() || i.FinalURL != s.URL+path {
-			t.Errorf("%s: %+v, %v", path, i, err)
-		}
-	}
-	for _, path := range []string{"/404", "/500", "/403"} {
-		_, err := c.Head(t.Context(), s.URL+path)
-		if e := fails(t, err, CodeHTTPStatus, domain.ClassContent); strconv.Itoa(e.Status) != path[1:] {
-			t.Error(e)
-		}
-	}
-}
-
 // Answers that are no proper HTTP.
 func TestBrokenServers(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,18 @@ var content = []Mutant{{
 	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
+	Name: "the size of a file whose server refuses HEAD", Why: "the size of everything behind URLs signed for GET is unknown", Was: true,
+	At: "cmd/internal/fetch (*Client).head", Do: []Op{Never("StatusForbidden")},
+	Package: fetch, Test: "TestHead",
+}, {
+	Name: "the size of a file whose server states none to HEAD", Why: "space is promised for nothing, and large objects go before small ones", Was: true,
+	At: "cmd/internal/fetch (*Client).Head", Do: []Op{Never("Size")},
+	Package: fetch, Test: "TestHead",
+}, {
+	Name: "one byte that is sent as if it were the whole", Why: "a file counts as one of a byte, and its download is refused",
+	At: "cmd/internal/fetch wholeSize", Do: []Op{Never("ContentLength")},
+	Package: fetch, Test: "TestHead",
+}, {
 	Name: "the priority of jobs of unknown size", Why: "a deposit that may be huge goes before small ones", Was: true,
 	At: "cmd/internal/daemon (*steps).jobEstimating", Do: []Op{Arg("ForEstimate", 2, "0", "cmd")},
 	Package: "cmd/internal/daemon", Test: "TestEstimatingOfUnknownSize",

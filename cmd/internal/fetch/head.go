@@ -1,0 +1,80 @@
+package fetch
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Head returns a file's size and date without fetching it. A server that refuses HEAD, as those
+// of URLs do that are signed for GET only, or that states no length, is asked for the first byte.
+// The size is -1 if it states none then either. Every error is an *Error.
+func (c *Client) Head(ctx context.Context, url string) (Info, error) {
+	info, refused, err := c.head(ctx, url)
+	if err == nil && (refused || info.Size < 0) {
+		return c.firstByte(ctx, url, info)
+	}
+	return info, err
+}
+
+// head returns what a server answers to HEAD, or that it refuses it: it may yet answer GET.
+func (c *Client) head(ctx context.Context, url string) (info Info, refused bool, err error) {
+	resp, err := c.request(ctx, http.MethodHead, url, nil, c.cfg.Head, c.cfg.MaxReply)
+	if err != nil {
+		return Info{}, false, err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode >= 200 && resp.StatusCode <= 299:
+		return infoOf(resp), false, nil
+	case resp.StatusCode == http.StatusBadRequest, resp.StatusCode == http.StatusForbidden,
+		resp.StatusCode == http.StatusMethodNotAllowed, resp.StatusCode == http.StatusNotImplemented:
+		return Info{}, true, nil
+	}
+	return Info{}, false, statusError(Redact(url), resp, time.Now())
+}
+
+// firstByte returns what a server states about a file when it is asked for its first byte; said is
+// what it has stated before. The body is not read: it may be the whole file.
+func (c *Client) firstByte(ctx context.Context, url string, said Info) (Info, error) {
+	resp, err := c.request(ctx, http.MethodGet, url, http.Header{"Range": {"bytes=0-0"}}, c.cfg.Head, c.cfg.MaxReply)
+	if err != nil {
+		return Info{}, err
+	}
+	defer resp.Body.Close()
+	size, ok := wholeSize(resp)
+	if !ok {
+		return Info{}, statusError(Redact(url), resp, time.Now())
+	}
+	info := infoOf(resp)
+	if info.Size = size; info.Modified.IsZero() {
+		info.Modified = said.Modified
+	}
+	return info, nil
+}
+
+// wholeSize returns the size of a file by the answer to a request for its first byte, -1 = it is
+// not stated. ok is false if the answer is about no file.
+func wholeSize(resp *http.Response) (size int64, ok bool) {
+	span := resp.Header.Get("Content-Range")
+	whole := int64(-1)
+	if said, isRange := strings.CutPrefix(span, "bytes "); isRange {
+		_, total, _ := strings.Cut(said, "/")
+		if n, err := strconv.ParseUint(total, 10, 63); err == nil {
+			whole = int64(n)
+		}
+	}
+	switch {
+	case resp.StatusCode == http.StatusPartialContent:
+		return whole, true
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && whole == 0: // an empty file has no first byte
+		return 0, true
+	case resp.StatusCode != http.StatusOK:
+		return 0, false
+	case span == "" && resp.ContentLength != 1: // else it is the byte, sent as if it were the whole
+		return resp.ContentLength, true
+	}
+	return whole, true
+}
