@@ -102,9 +102,9 @@ func TestBadDepositsAreReported(t *testing.T) {
 	add("unreachable manifest of an object", app.Deposit{Payload: "http://" + closed + "/x.checkm", Type: domain.TypeObjectManifest}, expect{"failed", "unreachable", closed, false})
 	add("not there", app.Deposit{Payload: base + "/no.txt", Type: domain.TypeFile}, expect{"failed", "http_status", "404", false})
 	add("wrong digest", app.Deposit{Payload: base + "/good.txt", Digest: "md5:00000000000000000000000000000000"}, expect{"failed", "digest_mismatch", "md5", false})
-	add("hanging server", app.Deposit{Payload: base + "/hangs"}, expect{"failed", "timeout", "/hangs", false})
-	add("server that stops in the middle", app.Deposit{Payload: base + "/stops"}, expect{"failed", "timeout", "/stops", false})
-	add("redirect to a metadata service", app.Deposit{Payload: base + "/inside"}, expect{"failed", "address_refused", "", false})
+	add("hanging server", app.Deposit{Payload: base + "/hangs", Type: domain.TypeFile}, expect{"failed", "timeout", "/hangs", false})
+	add("server that stops in the middle", app.Deposit{Payload: base + "/stops", Type: domain.TypeFile}, expect{"failed", "timeout", "/stops", false})
+	add("redirect to a metadata service", app.Deposit{Payload: base + "/inside", Type: domain.TypeFile}, expect{"failed", "address_refused", "", false})
 	add("an unknown line", app.Deposit{Payload: base + "/coloured.checkm", Type: domain.TypeObjectManifest}, expect{"completed", "", "", false})
 	add("good", app.Deposit{Payload: base + "/good.txt", Digest: "md5:d7f986677d9f563bd1794b09d82206a3"}, expect{"completed", "", "", false})
 

@@ -35,7 +35,12 @@ func TestWhatAPayloadIs(t *testing.T) {
 		"https://example.org/a/tide.csv":         domain.TypeFile,
 		"https://example.org/a/tide.ZIP?x=y":     domain.TypeContainer,
 		"https://example.org/a/tide.tar.gz":      domain.TypeContainer,
-		"https://example.org/":                   domain.TypeFile,
+		"https://example.org/":                   "", // what is there says it
+		"https://example.org/v1.2":               "",
+		"https://example.org/x.checkm":           "",
+		"https://example.org/x.bin?name=y.zip":   "",
+		keep("box.tzst", ""):                     domain.TypeContainer,
+		keep("box.bin", "PK\x05\x06"):            domain.TypeContainer,
 		plain:                                    domain.TypeFile,
 		empty:                                    domain.TypeFile,
 		long:                                     domain.TypeFile,
@@ -52,7 +57,6 @@ func TestWhatAPayloadIs(t *testing.T) {
 		}
 	}
 	for payload, says := range map[string]string{
-		"https://example.org/x.checkm":              "several types",
 		keep("letter.checkm", "Dear all,\n"):        "does not begin as one",
 		keep("empty.CHECKM", ""):                    "does not begin as one",
 		manifests + "broken-unknown-profile.checkm": "is not known",

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,7 +65,7 @@ type Submitted struct {
 
 // Submit creates a batch for a deposit (B1), unless an earlier request under the same key
 // has. It stores a local file in the object store first. A missing type is guessed from the
-// head of a manifest or metadata file, else from the name.
+// name of a URL or a container, else from the content.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer Explained(&err, "submit")
 	sub, local, err := a.checked(d, func() (*profile.Set, error) { return a.ProfileSet(ctx) })
@@ -99,6 +98,16 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 				return s, err
 			}
 		}
+	}
+	if sub.Type == "" && once.requested() { // what was found out then
+		earlier, _, err := once.accepted(ctx, live, once.command.Batch)
+		if err != nil {
+			return s, err
+		}
+		sub.Type = earlier.Type
+	}
+	if err := a.settle(ctx, d, &sub); err != nil {
+		return s, err
 	}
 	sub.Received = domain.At(cmp.Or(d.Received, handler.Clock()))
 	sub.SubmissionID, sub.User, sub.Slot = d.ID, cmp.Or(d.User, a.Actor.User()), d.Slot
@@ -246,11 +255,44 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	if d.Key != "" {
 		sub.KeySHA256 = record.KeySHA256(d.Key)
 	}
+	if sub.Type == "" {
+		return sub, local, nil
+	}
+	return sub, local, named(sub)
+}
+
+// named checks that a submission names its object, or does not, as its type and mode have it.
+func named(sub domain.Submission) error {
 	named := sub.Primary != "" || len(sub.LocalIDs) > 0
 	if what, hint := manifest.CheckNamed(string(sub.Type), sub.Type.Batch(), named, sub.SubmissionMode == modeUpdate); what != "" {
-		return sub, local, &Error{Kind: Invalid, What: "submit", Err: errors.New(what), Hint: hint}
+		return &Error{Kind: Invalid, What: "submit", Err: errors.New(what), Hint: hint}
 	}
-	return sub, local, nil
+	return nil
+}
+
+// settle finds out the type of a submission that has none, by what is behind its URL.
+func (a *App) settle(ctx context.Context, d Deposit, sub *domain.Submission) error {
+	if sub.Type != "" {
+		return nil
+	}
+	profiles, err := a.ProfileSet(ctx)
+	if err != nil {
+		return err
+	}
+	p, err := profiles.Get(sub.ProfileName)
+	if err != nil {
+		return err
+	}
+	client, err := a.Open.Requests(ctx)
+	if err != nil {
+		return err
+	}
+	t, hint, err := intake.Look(ctx, client, d.Payload, p)
+	if err != nil {
+		return &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
+	}
+	sub.Type = t
+	return named(*sub)
 }
 
 func join[T ~string](list []T) string {
@@ -261,18 +303,18 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// guess returns the type of a payload by its name, and of a local file by its head.
+// guess returns the type of a payload by its name, else of a local file by its content.
 func guess(payload string, local bool) (domain.SubmissionType, error) {
-	var head io.Reader
-	if local {
-		f, err := openLocal(payload)
-		if err != nil {
-			return "", err
-		}
-		defer f.Close()
-		head = f
+	t := intake.Named(payload, local)
+	if t != "" || !local { // what is behind a URL is looked at when nothing else is wrong
+		return t, nil
 	}
-	t, hint, err := intake.Guess(payload, head)
+	f, err := openLocal(payload)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	t, hint, err := intake.Guess(payload, local, f)
 	if err != nil {
 		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
 	}

@@ -113,7 +113,6 @@ func TestExitCodesAndMessages(t *testing.T) {
 		{"submit --profile maps --title " + strings.Repeat("x", 5000) + " https://h/x.txt", 2, []string{"the title has 5000 bytes"}},
 		{"submit --profile maps no-such-file", 4, []string{"submit: open no-such-file", "hint: give the path of a file, or a URL"}},
 		{"submit --profile charts https://example.org/x.txt", 4, []string{`no profile is named "charts"; known are: maps`}},
-		{"submit --profile maps https://example.org/x.checkm", 2, []string{"a manifest behind a URL can be of several types", "hint: say which with --type: object_manifest"}},
 		{"batch ls", 5, []string{"accession: postgres: ", "hint: is it running? The setting postgres says that it is at postgres://me:xxxxx@127.0.0.1:"}},
 		{"migrate", 5, []string{"accession: postgres: "}},
 		{"events tail", 5, []string{"accession: nats: ", "hint: is it running? The setting nats says"}},

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -77,4 +78,35 @@ func wholeSize(resp *http.Response) (size int64, ok bool) {
 		return resp.ContentLength, true
 	}
 	return whole, true
+}
+
+// First fetches the first bytes of a file, as many as most, or all of one that is smaller. The
+// caller closes the body; reading it returns io.EOF or an *Error. What of a file a server sends
+// beyond them is not read.
+func (c *Client) First(ctx context.Context, url string, most int64) (io.ReadCloser, error) {
+	resp, err := c.request(ctx, http.MethodGet, url, http.Header{"Range": {"bytes=0-" + strconv.FormatInt(most-1, 10)}}, c.cfg.Head, c.cfg.MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	span := resp.Header.Get("Content-Range")
+	size, ok := wholeSize(resp)
+	switch {
+	case !ok:
+		err = statusError(Redact(url), resp, time.Now())
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable && size == 0:
+		_ = resp.Body.Close()
+		return http.NoBody, nil
+	case span != "" && !strings.HasPrefix(span, "bytes 0-"):
+		err = content(CodeHTTPStatus, Redact(url), "see whether the server answers a request with Range as HTTP has it", "the server sends another part than its beginning")
+	default:
+		return beginning{io.LimitReader(resp.Body, most), resp.Body}, nil
+	}
+	_ = resp.Body.Close()
+	return nil, err
+}
+
+// beginning is the body of an answer up to a number of bytes.
+type beginning struct {
+	io.Reader
+	io.Closer
 }

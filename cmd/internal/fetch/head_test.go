@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -139,5 +140,58 @@ func TestHeadInItsStead(t *testing.T) {
 		}
 		_, err := local(t, cfg).Head(t.Context(), s.URL+path)
 		fails(t, err, want.code, want.class)
+	}
+}
+
+// TestFirst: no more of a file is read than is asked for, from its beginning.
+func TestFirst(t *testing.T) {
+	t.Parallel()
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		partial := func(status int, span, body string) {
+			w.Header().Set("Content-Range", span)
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}
+		switch r.URL.Path {
+		case "/part":
+			if r.Header.Get("Range") != "bytes=0-3" {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			partial(http.StatusPartialContent, "bytes 0-3/9", "abcd")
+		case "/whole", "/more":
+			_, _ = w.Write([]byte("abcd" + strings.Repeat("e", 5)))
+		case "/short":
+			_, _ = w.Write([]byte("ab"))
+		case "/empty":
+			partial(http.StatusRequestedRangeNotSatisfiable, "bytes */0", "")
+		case "/other":
+			partial(http.StatusPartialContent, "bytes 5-8/9", "fghi")
+		case "/led":
+			http.Redirect(w, r, "/part", http.StatusFound)
+		case "/inside":
+			http.Redirect(w, r, "http://10.0.0.1/", http.StatusFound)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
+	c := local(t, quick())
+	for path, want := range map[string]string{"/part": "abcd", "/whole": "abcd", "/short": "ab", "/empty": "", "/led": "abcd"} {
+		body, err := c.First(t.Context(), s.URL+path, 4)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		got, err := io.ReadAll(body)
+		if err := body.Close(); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for path, code := range map[string]domain.Code{"/other": CodeHTTPStatus, "/closed": CodeHTTPStatus, "/inside": CodeAddressRefused} {
+		_, err := c.First(t.Context(), s.URL+path, 4)
+		fails(t, err, code, domain.ClassContent)
 	}
 }

@@ -23,7 +23,7 @@ const maxWindow = 128 << 20
 
 // tar reads a tar to its end.
 func (w *walker) tar(format container.Format, take func(member) error) error {
-	from, end, err := w.decompress(format)
+	from, end, err := decompressed(format, w.stream(), maxWindow)
 	if err != nil {
 		return w.fault("", &formatError{err})
 	}
@@ -65,21 +65,21 @@ func (w *walker) tar(format container.Format, take func(member) error) error {
 
 func padding(n int64) int64 { return (block - n%block) % block }
 
-// decompress returns the tar in a compressed stream.
-func (w *walker) decompress(format container.Format) (r io.Reader, end func(), err error) {
+// decompressed returns the tar in a compressed stream..
+func decompressed(format container.Format, from io.Reader, window uint64) (r io.Reader, end func(), err error) {
 	end = func() {}
 	switch format {
 	case container.TarGzip:
-		r, err = gzip.NewReader(w.stream())
+		r, err = gzip.NewReader(from)
 	case container.TarBzip2:
-		r = bzip2.NewReader(w.stream())
+		r = bzip2.NewReader(from)
 	case container.TarZstd:
 		var z *zstd.Decoder
-		if z, err = zstd.NewReader(w.stream(), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true)); err == nil {
+		if z, err = zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true)); err == nil {
 			r, end = z, z.Close
 		}
 	default:
-		r = w.stream()
+		r = from
 	}
 	return r, end, err
 }

@@ -50,6 +50,26 @@ var content = []Mutant{{
 	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
+	Name: "the content of a local file without a type", Why: "a zip that is named box.bin is stored as it is", Was: true,
+	At: "cmd/internal/app/intake Guess", Do: []Op{Never("Packed")},
+	Package: "cmd/internal/app/intake", Test: "TestGuess",
+}, {
+	Name: "a compressed file in which no tar is", Why: "the deposit of a compressed text is refused",
+	At: "cmd/internal/unpack Packed", Do: []Op{Call("BeginsTar", "true")},
+	Package: "cmd/internal/unpack", Test: "TestPacked",
+}, {
+	Name: "documents that are packed like containers", Why: "a text of an office is taken apart",
+	At: "cmd/internal/unpack Packed", Do: []Op{Call("isDocument", "false")},
+	Package: "cmd/internal/unpack", Test: "TestPacked",
+}, {
+	Name: "the first bytes of what is behind a URL", Why: "a large file is read to its end while its depositor waits for an answer",
+	At: "cmd/internal/fetch (*Client).First", Do: []Op{Call("LimitReader", "$1")},
+	Package: fetch, Test: "TestFirst",
+}, {
+	Name: "the names of a deposit whose type is found out", Why: "a batch gets the identifier of one object",
+	At: "cmd/internal/app (*App).settle", Do: []Op{Call("named", "error(nil)")},
+	Package: e2e, Test: "TestTypeByContent",
+}, {
 	Name: "the size of a file whose server refuses HEAD", Why: "the size of everything behind URLs signed for GET is unknown", Was: true,
 	At: "cmd/internal/fetch (*Client).head", Do: []Op{Never("StatusForbidden")},
 	Package: fetch, Test: "TestHead",

@@ -82,6 +82,11 @@ func IsMetadata(path string, p profile.Profile) bool {
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	return err == nil && begins(head, formats)
+}
+
+// begins reports whether a file begins as a metadata file of one of the formats.
+func begins(head []byte, formats []metadata.Format) bool {
 	root, ok := metadata.Root(head)
-	return err == nil && ok && slices.ContainsFunc(formats, func(f metadata.Format) bool { return f.Root == root })
+	return ok && slices.ContainsFunc(formats, func(f metadata.Format) bool { return f.Root == root })
 }
