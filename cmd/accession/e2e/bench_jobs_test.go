@@ -36,6 +36,7 @@ func BenchmarkJobs(b *testing.B) {
 		{name: "files=1/waiting=20000", batches: 4, rows: 5100, files: 1, bytes: 64, warm: 300, measured: 1500},
 		{name: "files=100/waiting=60", batches: 1, rows: 80, files: 100, bytes: 64, warm: 10, measured: 60},
 		{name: "files=1000/waiting=10", batches: 1, rows: 12, files: 1000, bytes: 64, warm: 2, measured: 8},
+		{name: "files=10000/waiting=3", batches: 1, rows: 4, files: 10_000, bytes: 64, warm: 1, measured: 2},
 		{name: "64MiB/waiting=20", batches: 1, rows: 24, files: 1, bytes: 64 << 20, warm: 4, measured: 16},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -149,6 +150,7 @@ func (m *manyJobs) measure(warm, measured int) {
 	took := time.Since(begun)
 	cost, io1 := cputime.Now(m.b, pid).Since(before), calls(m.b, pid)
 	<-profiled
+	most := highest(pid)
 	s.stop()
 	n := float64(measured)
 	rate := n / took.Seconds()
@@ -157,6 +159,7 @@ func (m *manyJobs) measure(warm, measured int) {
 	m.b.ReportMetric(rate/bare, "of-bare")
 	m.b.ReportMetric(float64(events)/n, "events/job")
 	m.b.ReportMetric(float64(io1-io0)/n, "reads+writes/job")
+	m.b.ReportMetric(float64(most)/(1<<20), "highest-MiB")
 	m.b.ReportMetric(cputime.Per(cost.Ours, measured)/1000, "ours-ms/job")
 	m.b.ReportMetric(cputime.Per(cost.ZooKeeper, measured)/1000, "zookeeper-ms/job")
 	m.b.ReportMetric(cputime.Per(cost.NATS, measured)/1000, "nats-ms/job")
