@@ -43,7 +43,7 @@ var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", orders: app.
 	{"submitter", "Depositor", func(b app.BatchSummary) any { return b.Submitter }},
 	{"profile_name", "Profile", func(b app.BatchSummary) any { return b.ProfileName }},
 	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
-	{"jobs", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
+	{"", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
 	{"jobs_completed", "Completed", func(b app.BatchSummary) any { return b.JobsCompleted }},
 	{"jobs_failed", "Failed", func(b app.BatchSummary) any { return b.JobsFailed }},
 	{"files_listed", "Files", func(b app.BatchSummary) any { return b.FilesListed }},

@@ -22,7 +22,7 @@ type failed struct {
 
 var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jobs by reason", none: "No job has failed, as far as these conditions choose.", whole: true, list: []column[failed]{
 	{"jobs", "Jobs", func(f failed) any { return cell.CountTo(f.Jobs, f.to) }},
-	{"requeue", "Action", func(f failed) any {
+	{"", "Action", func(f failed) any {
 		if f.requeue == "" {
 			return nil
 		}
@@ -37,8 +37,8 @@ var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jo
 	{"example", "Example", func(f failed) any { return linkOrNone(f.Example, toJob) }},
 }}
 
-// failuresCSV is the list as a file has it: without the ways to do something.
-var failuresCSV = columns[failed]{operation: failureGroups.operation, list: slices.DeleteFunc(slices.Clone(failureGroups.list), func(c column[failed]) bool { return c.name == "requeue" })}
+// failuresCSV is the list as a file has it: of as many groups as can be read at once.
+var failuresCSV = columns[failed]{operation: failureGroups.operation, list: failureGroups.list}
 
 // failuresOf returns the groups of failed jobs that are chosen, and how many groups there are.
 func failuresOf(v *visit, chosen url.Values) (all []failed, total int64, err error) {

@@ -64,7 +64,7 @@ var slotColumns = columns[slots.Slot]{operation: "slot.ls", title: "Slots", none
 	{"opens_at", "Opens", func(s slots.Slot) any { return s.Opens }},
 	{"closes_at", "Closes", func(s slots.Slot) any { return s.Closes }},
 	{"files", "Files", func(s slots.Slot) any { return s.Files.All }},
-	{"sum", "Sum of files", func(s slots.Slot) any { return filesOfSlot(s) }},
+	{"", "Sum of files", func(s slots.Slot) any { return filesOfSlot(s) }},
 	{"made_by", "Made by", func(s slots.Slot) any { return s.MadeBy }},
 	{"reason", "Reason", func(s slots.Slot) any { return s.Reason }},
 }}

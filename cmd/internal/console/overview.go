@@ -73,7 +73,7 @@ var recentColumns = columns[app.BatchSummary]{title: "Batches of the last seven 
 	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
 	{"status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }},
 	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
-	{"jobs", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
+	{"", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
 	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
 }}
 

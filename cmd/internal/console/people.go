@@ -45,6 +45,12 @@ func rightsOf(all []people.Right) string {
 
 var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", none: "There are no keys: the page of a user makes one.", list: []column[people.Key]{
 	{"id", "Key", func(k people.Key) any { return k.ID }},
+	{"", "Revoke", func(k people.Key) any {
+		if k.RevokedAt != nil {
+			return nil
+		}
+		return cell.To("Revoke", Path+"keys/"+url.PathEscape(k.ID)+"/do/revoke")
+	}},
 	{"user", "User", func(k people.Key) any { return cell.To(k.User, toUser(k.User)) }},
 	{"label", "Label", func(k people.Key) any { return k.Label }},
 	{"roles", "Only as", func(k people.Key) any { return strings.Join(texts(k.Roles), ", ") }},
@@ -54,18 +60,6 @@ var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", non
 	{"revoked_at", "Revoked", func(k people.Key) any { return k.RevokedAt }},
 	{"used_on", "Last used (UTC)", func(k people.Key) any { return k.UsedOn }},
 }}
-
-// keysShown are keys on a page, with the way to revoke those that count.
-var keysShown = func() columns[people.Key] {
-	shown := keyColumns
-	shown.list = slices.Insert(slices.Clone(keyColumns.list), 1, column[people.Key]{"revoke", "Revoke", func(k people.Key) any {
-		if k.RevokedAt != nil {
-			return nil
-		}
-		return cell.To("Revoke", Path+"keys/"+url.PathEscape(k.ID)+"/do/revoke")
-	}})
-	return shown
-}()
 
 var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", none: "Nothing was audited.", list: []column[people.Entry]{
 	{"at", "When", func(e people.Entry) any { return e.At }},
@@ -81,8 +75,7 @@ var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", 
 
 // peopleLists are the lists for administrators.
 func (c *Console) peopleLists() []further {
-	keys := listOf(c, "keys", "Keys of programs", keysShown, administers, field{Name: "user", Label: "User"})
-	keys.download = c.download(keyColumns.download)
+	keys := listOf(c, "keys", "Keys of programs", keyColumns, administers, field{Name: "user", Label: "User"})
 	users := listOf(c, "people", "Users and their rights", peopleColumns, administers)
 	users.show = func(v *visit) (page, error) {
 		p, err := listPage(v, peopleColumns, peopleColumns.title, "more")
@@ -122,7 +115,7 @@ func (*Console) person(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t := thing{State: "enabled", Tables: []table{rightsShown(u.ID).table(u.Rights), keysShown.table(keys.Items)}}
+	t := thing{State: "enabled", Tables: []table{rightsShown(u.ID).table(u.Rights), keyColumns.table(keys.Items)}}
 	not := "enable"
 	if u.DisabledAt != nil {
 		t.State, not = "disabled", "disable"

@@ -19,7 +19,7 @@ import (
 
 // column is what a table shows of each item.
 type column[T any] struct {
-	name  string // in the address and in files, as the API has it
+	name  string // in the address and in files, as the API has it; "" = it is in neither, only on the page
 	label string
 	value func(T) any
 }
@@ -188,9 +188,8 @@ func (c columns[T]) ordered(t *table, path string, query url.Values) {
 
 // sortable makes the heads lead to the list in the order of each column that has one.
 func (c columns[T]) sortable(t *table, path string, query url.Values) {
-	var zero T
 	for i, col := range c.list {
-		if !isBar(col.value(zero)) {
+		if col.name != "" {
 			t.sortBy(i, col.name, path, query)
 		}
 	}
@@ -218,8 +217,7 @@ func (c columns[T]) sorted(v *visit, chosen url.Values) (all []T, err error) {
 // the end in both.
 func (c columns[T]) order(all []T, sort string) error {
 	by, down := strings.CutPrefix(sort, "-")
-	var zero T
-	at := slices.IndexFunc(c.list, func(col column[T]) bool { return col.name == by && !isBar(col.value(zero)) })
+	at := slices.IndexFunc(c.list, func(col column[T]) bool { return col.name == by && by != "" })
 	if at < 0 {
 		return problem.Of(app.Invalid, "there is no column to sort by of this name", "follow the head of a column")
 	}
@@ -331,8 +329,8 @@ func (c columns[T]) pages(v *visit, chosen url.Values) iter.Seq2[[]T, error] {
 // row returns an item as a file has it.
 func (c columns[T]) row(item T) (row []any) {
 	for _, col := range c.list {
-		if value := col.value(item); !isBar(value) {
-			row = append(row, cell.Plain(value))
+		if col.name != "" {
+			row = append(row, cell.Plain(col.value(item)))
 		}
 	}
 	return row
@@ -343,18 +341,12 @@ func (c columns[T]) begin(w http.ResponseWriter) (*export.CSV, error) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": noun + ".csv"}))
 	var names []string
-	var zero T
 	for _, col := range c.list {
-		if !isBar(col.value(zero)) {
+		if col.name != "" {
 			names = append(names, col.name)
 		}
 	}
 	return export.NewCSV(w, names...)
-}
-
-func isBar(v any) bool {
-	_, is := v.(cell.Bar)
-	return is
 }
 
 // download returns what sends a file, or the page of why it cannot be made.

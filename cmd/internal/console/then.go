@@ -79,7 +79,7 @@ var submittedThenColumns = columns[submittedThen]{title: "Batches by depositor",
 	{"batches", "Batches", func(s submittedThen) any { return s.Batches }},
 	{"batches_completed", "Completed", func(s submittedThen) any { return s.Completed }},
 	{"batches_failed", "Failed", func(s submittedThen) any { return s.Failed }},
-	{"jobs", "Sum of jobs", func(s submittedThen) any {
+	{"", "Sum of jobs", func(s submittedThen) any {
 		return cell.Sum("jobs", cell.N("completed", s.JobsDone), cell.N("in_progress", s.InProgress), cell.N("held", s.JobsHeld), cell.N("failed", s.JobsFailed), cell.N("deleted", s.Deleted))
 	}},
 }}

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"slices"
-
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
@@ -14,6 +12,8 @@ const withdraw = "withdraw"
 var withdrawalColumns = columns[withdrawal.Withdrawal]{operation: "object.withdrawals", title: "Withdrawals", none: "No withdrawal of an object was requested: the page of an object does that.", list: []column[withdrawal.Withdrawal]{
 	{"id", "Object", func(w withdrawal.Withdrawal) any { return cell.To(w.ID, toObject(w.ID)) }},
 	{"state", "State", func(w withdrawal.Withdrawal) any { return cell.State(w.State) }},
+	decides("approve"),
+	decides("reject"),
 	{"collection", "Collection", func(w withdrawal.Withdrawal) any { return w.Collection }},
 	{"reason", "Why", func(w withdrawal.Withdrawal) any { return w.Reason }},
 	{"requested_by", "Requested by", func(w withdrawal.Withdrawal) any { return w.RequestedBy }},
@@ -26,7 +26,7 @@ var withdrawalColumns = columns[withdrawal.Withdrawal]{operation: "object.withdr
 
 // decides returns the ways to decide a withdrawal that was requested.
 func decides(verb string) column[withdrawal.Withdrawal] {
-	return column[withdrawal.Withdrawal]{verb, wordsOf(verb), func(w withdrawal.Withdrawal) any {
+	return column[withdrawal.Withdrawal]{"", wordsOf(verb), func(w withdrawal.Withdrawal) any {
 		if w.State != withdrawal.Requested {
 			return nil
 		}
@@ -38,9 +38,5 @@ func decides(verb string) column[withdrawal.Withdrawal] {
 // one cannot approve it.
 func (c *Console) withdrawals() further {
 	const about = "Objects whose content is to go: what waits for a second user, and what became of it"
-	shown := withdrawalColumns
-	shown.list = slices.Concat(shown.list[:2], []column[withdrawal.Withdrawal]{decides("approve"), decides("reject")}, shown.list[2:])
-	f := listOf(c, "withdrawals", about, shown, func(s people.Self) bool { return mayAct(&visit{self: s}, "") }, field{Name: "state", Label: "State", Choices: withdrawal.States})
-	f.download = c.download(withdrawalColumns.download)
-	return f
+	return listOf(c, "withdrawals", about, withdrawalColumns, func(s people.Self) bool { return mayAct(&visit{self: s}, "") }, field{Name: "state", Label: "State", Choices: withdrawal.States})
 }
