@@ -147,6 +147,30 @@ func TestWarningsAreReported(t *testing.T) {
 	}
 }
 
+// TestReportOfReasonsWithoutClass: a report is made where a reason has a code alone, which the tables
+// allow.
+func TestReportOfReasonsWithoutClass(t *testing.T) {
+	t.Parallel()
+	a, _ := classic(t)
+	for _, table := range []string{"batch", "job", "file"} {
+		if _, err := a.Open.Tables.(fakeHistory).db.Exec(t.Context(), "update accession."+table+" set reason_code = coalesce(reason_code, 'not_found'), reason_class = null, reason_message = null"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"batch", "reconciliation"} {
+		r, err := a.Report(t.Context(), name, ReportOptions{Range: query.Range{Batch: projtest.ClassicObjects}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.Close)
+		for _, table := range r.Tables {
+			if rows := read(t, r, table.Name); table.Name == "causes" && (len(rows) == 0 || rows[0]["who_acts"] != "operator" || rows[0]["message"] != "") {
+				t.Errorf("why jobs failed: %v", rows)
+			}
+		}
+	}
+}
+
 // TestInventoryIsCompared: an object that the inventory lacks, and a file that it
 // has with another content, are told of, though the jobs ended well.
 func TestInventoryIsCompared(t *testing.T) {

@@ -132,13 +132,13 @@ func causes(jobs iter.Seq2[query.JobRow, error]) Table {
 				if j.Status != string(domain.JobFailed) || j.ReasonCode == nil {
 					continue
 				}
-				c := cause{code: *j.ReasonCode, acts: string(domain.Class(*j.ReasonClass).WhoActs())}
+				c := cause{code: *j.ReasonCode, acts: string(domain.Class(value(j.ReasonClass)).WhoActs())}
 				if u, err := url.Parse(j.PayloadUrl); err == nil {
 					c.host = u.Host
 				}
 				g := groups[c]
 				if g == nil {
-					g = &group{cause: c, message: *j.ReasonMessage, example: j.ID}
+					g = &group{cause: c, message: value(j.ReasonMessage), example: j.ID}
 					groups[c] = g
 				}
 				g.jobs++

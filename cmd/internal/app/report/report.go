@@ -130,7 +130,7 @@ func batchFacts(b query.BatchSummary) []Fact {
 		{"submitter", "submitter", b.Submitter}, {"profile_name", "profile", b.ProfileName}, {"file_name", "file", b.FileName},
 		{"submitted_at", "submitted", cell(b.SubmittedAt)}, {"reported_at", "reported", cell(b.ReportedAt)}}
 	if b.ReasonCode != nil {
-		facts = append(facts, Fact{"reason", "reason", *b.ReasonCode + ": " + *b.ReasonMessage})
+		facts = append(facts, Fact{"reason", "reason", *b.ReasonCode + ": " + value(b.ReasonMessage)})
 	}
 	jobs := "not listed yet"
 	if b.RowsListed != nil {
