@@ -5,6 +5,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -179,7 +180,7 @@ func (c *Console) failed(r *http.Request, err error) page {
 	var p *problem.Problem
 	if !errors.As(err, &p) {
 		p = problem.ForCaller(err, c.RequestID(r))
-		if p.Status >= http.StatusInternalServerError {
+		if waits := r.Context().Err() == nil || !errors.Is(err, context.Canceled); waits && p.Status >= http.StatusInternalServerError {
 			c.Log.Error("a page cannot be shown", "path", r.URL.Path, "request", c.RequestID(r), "error", err)
 		}
 	}

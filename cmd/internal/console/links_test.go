@@ -1,7 +1,11 @@
 package console
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -82,5 +86,24 @@ func TestOrdersLeadToFiles(t *testing.T) {
 		if w := visited(h, http.MethodGet, Path+none, nil); w.Code != http.StatusBadRequest {
 			t.Errorf("%s: %d", none, w.Code)
 		}
+	}
+}
+
+// TestPageOfAClientThatHasGone: a page that cannot be shown because its client did not wait is no
+// error in the log.
+func TestPageOfAClientThatHasGone(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{true, false} {
+		var log strings.Builder
+		c := &Console{Log: slog.New(slog.NewTextHandler(&log, nil)), RequestID: func(*http.Request) string { return "id" }}
+		ctx, leave := context.WithCancel(t.Context())
+		if gone {
+			leave()
+		}
+		r := httptest.NewRequestWithContext(ctx, http.MethodGet, Path+"jobs", http.NoBody)
+		if p := c.failed(r, fmt.Errorf("read: %w", context.Canceled)); p.Status != http.StatusInternalServerError || strings.Contains(log.String(), "ERROR") == gone {
+			t.Errorf("the client has gone: %t: %d %s", gone, p.Status, log.String())
+		}
+		leave()
 	}
 }

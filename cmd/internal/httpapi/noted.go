@@ -33,13 +33,21 @@ func (s *Server) ended(ctx context.Context, op *operation.Operation, e operation
 	p := problem.ForCaller(e.Err, requestID(ctx))
 	if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
 		level := slog.LevelError
-		if ctx.Err() != nil && errors.Is(e.Err, context.Canceled) {
-			level = slog.LevelInfo // the client has gone
+		if clientGone(ctx) && errors.Is(e.Err, context.Canceled) {
+			level = slog.LevelInfo
 		}
 		s.Log.Log(ctx, level, "a request failed", "operation", op.Name, "on", e.On, "request", requestID(ctx), "error", e.Err)
 	}
 	s.note(ctx, op, e, app.Kind(p.Code))
 	return p
+}
+
+// statusGone is logged of an answer that failed because its client did not wait for it.
+const statusGone = 499
+
+// clientGone reports whether the client of a request has gone before its answer.
+func clientGone(ctx context.Context) bool {
+	return errors.Is(ctx.Err(), context.Canceled) // not a time that is over
 }
 
 // unseen notes what was refused before an operation has seen it, such as a body that cannot be

@@ -234,7 +234,7 @@ func (s *Server) behind(mux *http.ServeMux) http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		route := ""
 		defer func() { // also of an answer that is cut off
-			s.Log.Info("request", "method", method(r.Method), "route", route, "status", sent.status, "took", time.Since(begun), "from", from, "request", id)
+			s.Log.Info("request", "method", method(r.Method), "route", route, "status", statusOf(ctx, sent.status), "took", time.Since(begun), "from", from, "request", id)
 		}()
 		if n := fields(r.Header); n > maxFields {
 			p := problem.ForCaller(&app.Error{Kind: app.Invalid, Err: fmt.Errorf("the header has %d fields", n), Hint: fmt.Sprintf("send at most %d", maxFields)}, id)
@@ -330,6 +330,13 @@ func withoutCaller(handler http.Handler, pattern string) bool {
 // unknown refuses a request of which it is not known who sends it.
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request, handler http.Handler, err error) {
 	p := problem.ForCaller(err, requestID(r.Context()))
+	if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
+		level := slog.LevelError
+		if clientGone(r.Context()) && errors.Is(err, context.Canceled) {
+			level = slog.LevelInfo
+		}
+		s.Log.Log(r.Context(), level, "who calls cannot be found out", "request", p.Request, "error", err)
+	}
 	if page, is := handler.(pageHandler); is {
 		page.console.Refuse(w, r, p)
 		return
@@ -337,10 +344,16 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request, handler http.Ha
 	if p.Status == http.StatusUnauthorized {
 		w.Header().Add("WWW-Authenticate", `Bearer realm="accession"`)
 		w.Header().Add("WWW-Authenticate", `Basic realm="accession", charset="UTF-8"`)
-	} else if p.Status >= http.StatusInternalServerError && p.Code != string(app.IntakeClosed) {
-		s.Log.Error("who calls cannot be found out", "request", p.Request, "error", err)
 	}
 	refuse(w, p)
+}
+
+// statusOf returns the status of an answer as it is logged.
+func statusOf(ctx context.Context, status int) int {
+	if status >= http.StatusInternalServerError && clientGone(ctx) {
+		return statusGone
+	}
+	return status
 }
 
 // noRoute returns the problem of a path or method that no operation has.

@@ -114,6 +114,63 @@ func hang[T any](ctx context.Context) (none T, err error) {
 	return none, ctx.Err()
 }
 
+// slow knows a caller once it was asked.
+type slow struct {
+	oneKey
+	asked func(context.Context) error
+}
+
+func (s slow) Authenticate(ctx context.Context, c people.Credential, from string) (access.Caller, string, error) {
+	if err := s.asked(ctx); err != nil {
+		return access.Caller{}, "", err
+	}
+	return s.oneKey.Authenticate(ctx, c, from)
+}
+
+// failAs opens what fails as the context of the request has it.
+func failAs[T any](ctx context.Context) (none T, err error) {
+	return none, ctx.Value(failing{}).(func(context.Context) error)(ctx)
+}
+
+type failing struct{}
+
+// TestClientThatHasGone: a request that fails because its client did not wait is no error of the
+// service in the log, neither of the API nor of a page; one that fails while its client waits is.
+func TestClientThatHasGone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path   string
+		caller bool // it fails when it is asked who calls
+	}{{"/v1/deposit-queues/metadata", false}, {"/v1/batches", true}, {"/console/queues", true}} {
+		for _, gone := range []bool{true, false} {
+			var log bytes.Buffer
+			ctx, leave := context.WithCancel(t.Context())
+			fails := func(ctx context.Context) error {
+				if !gone {
+					return errors.New("the disk is full")
+				}
+				leave()
+				<-ctx.Done()
+				return fmt.Errorf("read: %w", ctx.Err())
+			}
+			callers := slow{oneKey{access.Caller{Name: "ana", Rights: []access.Right{{Role: access.Reader, Scope: access.Everywhere}}}}, func(context.Context) error { return nil }}
+			if c.caller {
+				callers.asked = fails
+			}
+			var servers app.Resources
+			servers.DepositQueues = failAs
+			s := &Server{Open: servers, People: callers, Version: "test", Log: slog.New(slog.NewTextHandler(&log, nil))}
+			r := httptest.NewRequestWithContext(context.WithValue(ctx, failing{}, fails), http.MethodGet, c.path, http.NoBody)
+			r.Header.Set("Authorization", "Bearer good")
+			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
+			leave()
+			if text := log.String(); strings.Contains(text, "status=499") != gone || strings.Contains(text, "status=50") == gone || strings.Contains(text, "level=ERROR") == gone {
+				t.Errorf("%s, the client has gone: %t\n%s", c.path, gone, text)
+			}
+		}
+	}
+}
+
 // TestWorkHasADeadline: an answer that servers keep waiting for is given up.
 func TestWorkHasADeadline(t *testing.T) {
 	t.Parallel()
