@@ -60,7 +60,7 @@ func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store,
 	var at entrust.Standing
 	client, err := s.ClientOf(t.Profile)
 	if err == nil {
-		step := entrust.Step{Records: s.cfg.Records, Client: client, Within: t.Profile.ServiceWithin(), Clock: s.cfg.Handler.Clock, Pause: s.cfg.RetryDelay}
+		step := entrust.Step{Records: s.cfg.Records, Client: client, Within: t.Profile.ServiceWithin(), InTime: s.InTime, Clock: s.cfg.Handler.Clock, Pause: s.cfg.RetryDelay}
 		at, err = step.Version(ctx, entrust.Entrusted{Field: field, URL: url, Account: stepservice.AccountOf(s.cfg.ServiceCredentials, t.Profile.Name, field), Job: t.Job.ID, Object: o}, objects)
 	}
 	var out Outcome
@@ -68,6 +68,7 @@ func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store,
 	case at.Done:
 		return nil
 	case err == nil:
+		t.tries.Answered(t.Job.ID.Aggregate())
 		out = wait(at.Why, min(at.Delay, s.cfg.RetryMaxDelay))
 	case errors.As(err, &of):
 		out = t.theirs(url, "", err)

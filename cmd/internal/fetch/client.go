@@ -107,7 +107,7 @@ func (s *shared) checkRedirect(next *http.Request, via []*http.Request) error {
 	refuse := func(format string, args ...any) error {
 		return content(CodeRedirectRefused, Redact(via[0].URL.String()), "give the address of the file itself", format, args...)
 	}
-	if last.Method != http.MethodGet && last.Method != http.MethodHead {
+	if next.Context().Value(direct{}) != nil || last.Method != http.MethodGet && last.Method != http.MethodHead {
 		return refuse("the server redirects a %s request to %s, where its content is not meant to go", last.Method, Redact(next.URL.String()))
 	}
 	if len(via) > s.cfg.MaxRedirects {
@@ -123,8 +123,11 @@ func (s *shared) checkRedirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
+// direct marks requests that are for one server only: what they carry is not meant for others.
+type direct struct{}
+
 // Do makes a request of any method and returns the answer whatever its status. The
-// caller closes its body. Redirects are followed for GET and HEAD only. The whole exchange
+// caller closes its body. A redirect is an error. The whole exchange
 // is limited by Config.Exchange, the body by Config.MaxReply. Every error, also
 // those of reading the body, is an *Error.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
@@ -132,7 +135,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	if bad != nil {
 		return nil, bad
 	}
-	return c.do(req, u, c.cfg.Exchange, c.cfg.MaxReply)
+	return c.do(req.WithContext(context.WithValue(req.Context(), direct{}, true)), u, c.cfg.Exchange, c.cfg.MaxReply)
 }
 
 // do makes a request to u, which was checked, within a time and a number of bytes.

@@ -155,6 +155,41 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
+// TestDoGoesToOneServer: what a request to a service carries is sent nowhere else, also not within
+// its host.
+// Shows: P9
+func TestDoGoesToOneServer(t *testing.T) {
+	t.Parallel()
+	var elsewhere atomic.Int64
+	other := serve(t, func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) })
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		to := other.URL
+		if r.URL.Path == "/here" {
+			to = "/end"
+		}
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusFound)
+	})
+	c := local(t, quick())
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+		for _, path := range []string{"/", "/here"} {
+			r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.SetBasicAuth("archive", "s3cret")
+			answer, err := c.Do(r)
+			if err == nil {
+				_ = answer.Body.Close()
+			}
+			fails(t, err, CodeRedirectRefused, domain.ClassContent)
+		}
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("the other server was asked %d times", n)
+	}
+}
+
 // Shows: P9
 func TestRedirects(t *testing.T) {
 	t.Parallel()

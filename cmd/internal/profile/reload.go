@@ -10,7 +10,7 @@ import (
 )
 
 // Stamp names the state of the profiles in a directory: it is another one when a file was added,
-// removed, or written.
+// removed, or written, or a link leads to another one.
 func Stamp(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -21,7 +21,7 @@ func Stamp(dir string) (string, error) {
 		if ext := filepath.Ext(e.Name()); e.IsDir() || ext != ".yaml" && ext != ".yml" {
 			continue
 		}
-		info, err := e.Info()
+		info, err := os.Stat(filepath.Join(dir, e.Name())) // of what a link leads to
 		if err != nil {
 			return "", fmt.Errorf("profiles: %w", err)
 		}

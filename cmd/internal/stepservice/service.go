@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -100,7 +101,16 @@ func (s Service) Look(ctx context.Context, via Doer, r Request, location string)
 func (s Service) Has(location string) bool {
 	own, err := url.Parse(s.URL)
 	at, bad := url.Parse(location)
-	return err == nil && bad == nil && at.Scheme == own.Scheme && at.Host == own.Host && at.User == nil && at.Fragment == ""
+	return err == nil && bad == nil && at.Scheme == own.Scheme && host(at) == host(own) && at.User == nil && at.Fragment == ""
+}
+
+// host returns the host and the port of a URL, as they are compared.
+func host(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
 func (s Service) exchange(ctx context.Context, via Doer, r Request, method, to string, body []byte, header http.Header) (a Answer, err error) {

@@ -199,6 +199,18 @@ func TestLater(t *testing.T) {
 	}
 }
 
+// TestHas: a port that is that of the scheme, and the case of a host, make no other server.
+func TestHas(t *testing.T) {
+	t.Parallel()
+	s := stepservice.Service{URL: "https://vault.example.org/versions"}
+	for at, want := range map[string]bool{"https://vault.example.org/x": true, "https://Vault.example.org:443/x": true, "http://vault.example.org/x": false,
+		"https://vault.example.org:444/x": false, "https://a@vault.example.org/x": false, "https://example.org/x": false} {
+		if s.Has(at) != want {
+			t.Errorf("%s is of the service: %t", at, !want)
+		}
+	}
+}
+
 // TestAccountOf: a service has the account of its own line, else that of its profile, and none of
 // another profile.
 func TestAccountOf(t *testing.T) {

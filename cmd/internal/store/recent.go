@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // maxRecent is how many files the storage manifests that are remembered have at most; the newest
@@ -15,8 +17,9 @@ const maxRecent = 100_000
 // recent has the storage manifests that were read last: who gets one file of a version after the
 // other does not have the manifest read for each. A manifest is never changed.
 type recent struct {
-	mu  sync.Mutex
-	all []versionFiles // the newest first
+	reads singleflight.Group // of manifests, by SHA-256
+	mu    sync.Mutex
+	all   []versionFiles // the newest first
 }
 
 // versionFiles are the files of a version, by the SHA-256 of its storage manifest.
@@ -57,16 +60,9 @@ func (r *recent) keep(v versionFiles) {
 func (s *Store) FileOf(ctx context.Context, key, sha string, kind FileKind, name string) (f StoredFile, found bool, err error) {
 	files, found := s.recent.find(sha)
 	if !found {
-		data, err := s.ManifestBytes(ctx, key, sha)
-		if err != nil {
+		if files, err = s.readFiles(ctx, key, sha); err != nil {
 			return f, false, err
 		}
-		var m StorageManifest
-		if err := json.Unmarshal(data, &m); err != nil {
-			return f, false, wrap("read manifest", key, err)
-		}
-		files = m.Files
-		s.recent.keep(versionFiles{sha, files})
 	}
 	for _, kind := range []FileKind{cmp.Or(kind, KindProducer), cmp.Or(kind, KindSystem)} {
 		i, found := slices.BinarySearchFunc(files, StoredFile{Kind: kind, Name: name}, func(a, b StoredFile) int {
@@ -77,4 +73,27 @@ func (s *Store) FileOf(ctx context.Context, key, sha string, kind FileKind, name
 		}
 	}
 	return f, false, nil
+}
+
+// readFiles reads the files of a version, once for all who want them at that moment.
+func (s *Store) readFiles(ctx context.Context, key, sha string) ([]StoredFile, error) {
+	files, err, _ := s.recent.reads.Do(sha, func() (any, error) {
+		if files, found := s.recent.find(sha); found {
+			return files, nil
+		}
+		data, err := s.ManifestBytes(context.WithoutCancel(ctx), key, sha)
+		if err != nil {
+			return nil, err
+		}
+		var m StorageManifest
+		if err := json.Unmarshal(data, &m); err != nil {
+			return nil, wrap("read manifest", key, err)
+		}
+		s.recent.keep(versionFiles{sha, m.Files})
+		return m.Files, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return files.([]StoredFile), nil //nolint:forcetypeassert // as above
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -26,13 +27,21 @@ func (s *setProfiles) reload() bool {
 	}
 	f.due = now.Add(profilesFresh)
 	stamp, err := profile.Stamp(f.dir)
+	if err != nil {
+		stamp = err.Error() // reading them says so
+	}
 	settled := stamp == f.looked
 	f.looked = stamp
-	if err != nil || stamp == f.read || !settled {
-		return false // what cannot be looked at stays as it was
+	if stamp == f.read || !settled {
+		return false
+	}
+	is, gone, err := f.is.Reload(f.dir, s.now)
+	if _, faulty := errors.AsType[profile.Faults](err); err != nil && !faulty {
+		f.due = now.Add(profilesPause)
+		s.log.Error("the profiles in the files cannot be read: they stay as they were, and are read again", "dir", f.dir, "error", err)
+		return false
 	}
 	f.read = stamp
-	is, gone, err := f.is.Reload(f.dir, s.now)
 	if err != nil {
 		s.log.Error("the profiles in the files stay as they were in this process: correct the files, `accession config check` names every fault", "dir", f.dir, "error", err)
 		return false

@@ -185,11 +185,28 @@ func TestProfilesInFiles(t *testing.T) {
 		t.Errorf("it is set: %+v, %v", p, err)
 	}
 	says("a new file", "films", "films")
+	target := filepath.Join(t.TempDir(), "films")
+	for _, err := range []error{os.Remove(filepath.Join(w.dir, "films.yaml")), os.Symlink(target, filepath.Join(w.dir, "films.yaml"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle()
+	says("a link that leads nowhere", "films", "films")
+	if log := w.log.String(); !strings.Contains(log, "cannot be read") {
+		t.Errorf("a link that leads nowhere: %q", log)
+	}
+	if err := os.WriteFile(target, []byte("name: films\ncollection: films\nowner: The library\nidentifier: {naan: 99999, shoulder: fk4}\ndescription: linked\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.now = w.now.Add(profilesPause)
+	settle()
+	says("by a link", "films", "linked")
 	if err := os.Remove(filepath.Join(w.dir, "films.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	settle()
-	says("its file is gone", "films", "films")
+	says("its file is gone", "films", "linked")
 	delete(w.set, "maps")
 	later()
 	says("it is set no more", "maps", "below what was set")

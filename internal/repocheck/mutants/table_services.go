@@ -37,6 +37,12 @@ var services = []Mutant{{
 }, {
 	Name: "what a profile keeps when its file changes", Why: "stored objects are looked for in another store",
 	At: "cmd/internal/profile (*Set).Reload", Do: []Op{Call("Fits", "func() error { _ = $0; return nil }()")}, Package: "cmd/internal/wire", Test: "TestProfilesInFiles",
+}, {
+	Name: "the redirects of a service", Why: "the account at the service is sent to another server",
+	At: "cmd/internal/fetch (*Client).Do", Do: []Op{Call("WithValue", "req.Context()")}, Package: "cmd/internal/fetch", Test: "TestDoGoesToOneServer",
+}, {
+	Name: "the service that has taken a step", Why: "another service is never asked, when the profile names it",
+	At: entrust + " (Step).Make", Do: []Op{Value("looks", `had.Location != "" && s.Service.Has(had.Location)`)}, Package: entrust, Test: "TestAnotherService",
 }}
 
 const (

@@ -48,7 +48,9 @@ type Step struct {
 	Kind    string        // of the effect
 	Within  time.Duration // in which the service must have done what it has taken
 	Clock   func() time.Time
-	Pause   time.Duration // the first one before a service is asked how far it is, if it does not say
+	// InTime calls use, which reads bytes from the object store, with a deadline.
+	InTime func(ctx context.Context, bytes int64, op, key string, use func(context.Context) error) error
+	Pause  time.Duration // the first one before a service is asked how far it is, if it does not say
 }
 
 // Standing is how far a step is.
@@ -60,6 +62,7 @@ type Standing struct {
 
 // accepted is what is kept of a step that a service has taken.
 type accepted struct {
+	Service  string      `json:"service"` // its URL
 	Location string      `json:"location"`
 	Since    domain.Time `json:"since"`
 }
@@ -92,7 +95,7 @@ func (s Step) Make(ctx context.Context, key string, request func() (stepservice.
 		}
 	}
 	var a stepservice.Answer
-	looks := had.Location != "" && s.Service.Has(had.Location)
+	looks := had.Location != "" && had.Service == s.Service.URL && s.Service.Has(had.Location)
 	if looks {
 		a, err = s.Service.Look(ctx, s.Client, r, had.Location)
 	} else {
@@ -109,7 +112,7 @@ func (s Step) Make(ctx context.Context, key string, request func() (stepservice.
 		_, err = s.Records.FinishEffect(ctx, key, done{fetch.Redact(s.Service.URL), *a.Done})
 		return Standing{Done: err == nil}, err
 	}
-	is := accepted{Location: a.Location, Since: had.Since}
+	is := accepted{Service: s.Service.URL, Location: a.Location, Since: had.Since}
 	if !looks {
 		is.Since = now
 	}
@@ -142,6 +145,9 @@ type Entrusted struct {
 // kinds has the kind of the effect of each step, by the field that names its service.
 var kinds = map[string]string{profile.FieldStorage: record.EffectStorage, profile.FieldRecording: record.EffectRecord}
 
+// manifestRow is about how many bytes a file has in a storage manifest, at most.
+const manifestRow = 1 << 10
+
 // Key returns under which key the service is asked.
 func (e Entrusted) Key() string { return record.EffectKey(e.Job, int64(e.Object.Version), e.Field) }
 
@@ -150,7 +156,10 @@ func (s Step) Version(ctx context.Context, e Entrusted, from Manifests) (Standin
 	s.Kind, s.Service = kinds[e.Field], stepservice.Service{Field: e.Field, URL: e.URL, Credentials: e.Account}
 	return s.Make(ctx, e.Key(), func() (r stepservice.Request, err error) {
 		r = stepservice.Request{Object: e.Object.Primary, Version: e.Object.Version}
-		r.Manifest, err = from.ManifestBytes(ctx, e.Object.ManifestKey, e.Object.ManifestSHA256)
+		err = s.InTime(ctx, int64(e.Object.Files)*manifestRow, "read the storage manifest", e.Object.ManifestKey, func(ctx context.Context) (err error) {
+			r.Manifest, err = from.ManifestBytes(ctx, e.Object.ManifestKey, e.Object.ManifestSHA256)
+			return err
+		})
 		return r, err
 	})
 }

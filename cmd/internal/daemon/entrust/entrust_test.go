@@ -224,3 +224,16 @@ func TestNothingIsAskedFor(t *testing.T) {
 		t.Error(r)
 	}
 }
+
+// TestAnotherService: a service that the profile names since the step was asked for is asked for
+// it, also on the same server; the one before is left alone.
+func TestAnotherService(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.server.Later(2)
+	s.is(false, time.Second, 1, 0)
+	s.step.Service.URL += "?tape"
+	s.is(false, time.Second, 2, 0)
+	s.is(false, time.Second, 2, 1)
+	s.is(true, 0, 2, 2)
+}

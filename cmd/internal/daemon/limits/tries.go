@@ -56,6 +56,16 @@ func (t *Tries) Count(a domain.Aggregate, round string, theirs bool) int {
 	}
 }
 
+// Answered forgets how often in a row the servers of others failed an aggregate: one of them works.
+func (t *Tries) Answered(a domain.Aggregate) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if is, counted := t.by[a]; counted {
+		is.theirs = 0
+		t.by[a] = is
+	}
+}
+
 // Done forgets an aggregate that has changed state.
 func (t *Tries) Done(a domain.Aggregate) {
 	t.mu.Lock()

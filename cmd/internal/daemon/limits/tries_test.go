@@ -19,6 +19,9 @@ func TestTries(t *testing.T) {
 	if n := tr.Again(a, "downloading0", false); n != 1 {
 		t.Errorf("the first of ours is %d", n)
 	}
+	if tr.Answered(a); tr.Count(a, "downloading0", true) != 0 || tr.Count(a, "downloading0", false) != 1 {
+		t.Error("after an answer the failures of others are not forgotten, or ours are")
+	}
 	if n := tr.Count(a, "downloading1", true); n != 0 {
 		t.Errorf("after a requeue: %d", n)
 	}
