@@ -252,7 +252,7 @@ func TestRightsOverHTTP(t *testing.T) {
 	for _, op := range operation.Table() {
 		for _, caller := range callers {
 			for name, thing := range things {
-				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", thing.lease(op.Path), "{state}", "pending", "{n}", "1", "{seq}", thing.seq, "{processor}", thing.processor, "outputs/{name}", "outputs/a.txt", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
+				path := strings.NewReplacer("{id}", thing.of(op.Path), "{prefix}", thing.key, "{token}", thing.lease(op.Path), "{state}", "pending", "{n}", "1", "{seq}", thing.seq, "{processor}", thing.processor, "outputs/{name}", "outputs/a.txt", "reports/{name}", "reports/failures", "/files/{name}", "/files/a.txt", "/stored/{name}", "/stored/accession-erc.txt", "{name}", orText(thing.of(op.Path), nameOf(op))).Replace(op.Path)
 				more, ok := requests[op.Name]
 				if !ok && op.Write && op.On != operation.OnSelf {
 					more.body = `{"reason":"to try it"}`

@@ -100,7 +100,7 @@ func TestPauseOfTheServerOfAJob(t *testing.T) {
 	in := newInstallation(t)
 	in.exec("insert into record.host_pause (host, until_at) values ('" + fetch.Host(files.URL) + "', clock_timestamp() + interval '1 hour')")
 	for _, d := range []*openDirectory{files, other} {
-		in.says(0, []string{"submit", "--profile", "test", d.URL + "/a.dat"})
+		in.says(0, []string{"submit", "--profile", "test", "--type", "file", d.URL + "/a.dat"}) // else it is looked at
 	}
 	in.serveInProcess(run.RoleDaemons, run.RoleRelay, run.RoleProjector)
 	completed := func() int { return in.count("select count(*) from accession.job where status = 'completed'") }

@@ -167,7 +167,7 @@ func TestServiceOfStorage(t *testing.T) {
 		d.ask(other, "GET", at, "").is(d, 404, "not_found")
 	}
 	d.ask(key, "GET", "/v1/jobs/"+job+"/stored/b.txt", "").is(d, 404, "not_found")
-	d.ask(key, "GET", "/v1/jobs/"+job+"/stored/mrt-erc.txt?kind=producer", "").is(d, 404, "not_found")
+	d.ask(key, "GET", "/v1/jobs/"+job+"/stored/accession-erc.txt?kind=producer", "").is(d, 404, "not_found")
 	if n := in.count("select count(*) from record.object_version where job_id = $1", job); n != 0 {
 		t.Error("it is recorded before its service has stored it")
 	}

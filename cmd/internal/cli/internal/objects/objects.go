@@ -179,7 +179,7 @@ func (e Env) get() *cobra.Command {
 		Long: `Write a file of a version of an object to the standard output or, with --out, to a file
 that is there when all of it was compared with its digest. Exit code 8: the file is not
 what was stored; what was written to the standard output is then not to be used.`,
-		Example: "  accession object get " + sample + " north.tif --out north.tif\n  accession object get " + sample + " mrt-erc.txt --kind system",
+		Example: "  accession object get " + sample + " north.tif --out north.tif\n  accession object get " + sample + " accession-erc.txt --kind system",
 		Args:    cobra.ExactArgs(2),
 	}
 	v := of(c)
