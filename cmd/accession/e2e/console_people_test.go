@@ -49,7 +49,7 @@ func TestConsoleAdministersPeople(t *testing.T) {
 		c.reads(p, preview)
 		looks(p)
 		if n := in.count(count); n != before {
-			t.Errorf("%s: %d before the preview, %d after it", count, before, n)
+			t.Fatalf("%s: %d before the preview, %d after it", count, before, n)
 		}
 		p.Fill("#reason", reason+"\r")
 		c.reads(p, "Done.")
