@@ -86,8 +86,8 @@ type Message struct {
 	Attempts      int         `json:"attempts"`
 	Error         string      `json:"error,omitempty"`
 	CreatedAt     domain.Time `json:"created_at"`
-	LastAttemptAt domain.Time `json:"last_attempt_at"`
-	DeliveredAt   domain.Time `json:"delivered_at"` // null until it is
+	LastAttemptAt domain.Time `json:"last_attempt_at,omitzero"` // left out until it is tried
+	DeliveredAt   domain.Time `json:"delivered_at,omitzero"`    // left out until it is
 	// By, Reason and Trace are those of the last event about it; "" if the tables do
 	// not have that event.
 	By     string `json:"by,omitempty"`

@@ -497,18 +497,18 @@ type JobView struct {
 
 // Message defines model for Message.
 type Message struct {
-	About         string    `json:"about"`
-	Attempts      int64     `json:"attempts"`
-	By            *string   `json:"by,omitempty"`
-	Channel       string    `json:"channel"`
-	CreatedAt     time.Time `json:"created_at"`
-	DeliveredAt   time.Time `json:"delivered_at"`
-	Delivery      string    `json:"delivery"`
-	Error         *string   `json:"error,omitempty"`
-	LastAttemptAt time.Time `json:"last_attempt_at"`
-	Reason        *string   `json:"reason,omitempty"`
-	Recipients    int64     `json:"recipients"`
-	SentAgain     bool      `json:"sent_again"`
+	About         string     `json:"about"`
+	Attempts      int64      `json:"attempts"`
+	By            *string    `json:"by,omitempty"`
+	Channel       string     `json:"channel"`
+	CreatedAt     time.Time  `json:"created_at"`
+	DeliveredAt   *time.Time `json:"delivered_at,omitempty"`
+	Delivery      string     `json:"delivery"`
+	Error         *string    `json:"error,omitempty"`
+	LastAttemptAt *time.Time `json:"last_attempt_at,omitempty"`
+	Reason        *string    `json:"reason,omitempty"`
+	Recipients    int64      `json:"recipients"`
+	SentAgain     bool       `json:"sent_again"`
 
 	// State The same as status
 	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
@@ -673,7 +673,7 @@ type Problem struct {
 // QueriesMail defines model for QueriesMail.
 type QueriesMail struct {
 	Attempts    int64          `json:"attempts"`
-	DeliveredAt time.Time      `json:"delivered_at"`
+	DeliveredAt *time.Time     `json:"delivered_at,omitempty"`
 	Error       *string        `json:"error,omitempty"`
 	Recipients  int64          `json:"recipients"`
 	SentAgain   *[]QueriesMail `json:"sent_again,omitempty"`

@@ -23,8 +23,8 @@ type Mail struct {
 	Recipients  int         `json:"recipients"` // how many; addresses are not shown
 	Attempts    int         `json:"attempts"`
 	Error       string      `json:"error,omitempty"`
-	DeliveredAt domain.Time `json:"delivered_at"`         // null until it is
-	Again       []Mail      `json:"sent_again,omitempty"` // because an operator asked, oldest first
+	DeliveredAt domain.Time `json:"delivered_at,omitzero"` // left out until it is
+	Again       []Mail      `json:"sent_again,omitempty"`  // because an operator asked, oldest first
 }
 
 // mailOf returns the mail of a query, nil = the records do not have it.
