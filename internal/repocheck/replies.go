@@ -25,7 +25,7 @@ const (
 const (
 	answered  = "the answer is there already"
 	onDisk    = "a disk: no message, no answer"
-	ofMinter  = "that of a service that registers identifiers; TestMadeOnce loses it"
+	ofMinter  = "that of a service that registers identifiers; TestMintersKilledAtEachStep loses it"
 	ofService = "that of a service outside; TestRecordedOnce loses it"
 )
 

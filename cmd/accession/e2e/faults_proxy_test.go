@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// cable stands between the workers and one server. It can be cut, slowed down, and
-// made to lose what the server says.
+// cable is the fault proxy: it stands between the workers and one server. It can be cut, slowed
+// down, and made to lose what the server says.
 type cable struct {
 	listener net.Listener
 	server   string
@@ -19,6 +19,7 @@ type cable struct {
 	delay time.Duration
 	deaf  bool
 	lost  int // bytes thrown away since it is
+	doom  int // so many answers are still to be lost, each with its connection
 	open  map[net.Conn]bool
 	shut  bool // new connections are closed at once
 }
@@ -79,6 +80,10 @@ func (w *cable) copy(to, from net.Conn, fromServer bool) {
 		if lost {
 			w.lost += n
 		}
+		if fromServer && n > 0 && w.doom > 0 {
+			w.doom--
+			lost, err = true, io.ErrUnexpectedEOF
+		}
 		w.mu.Unlock()
 		if delay > 0 {
 			<-time.After(delay)
@@ -107,6 +112,21 @@ func (w *cable) lose() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deaf, w.lost = true, 0
+}
+
+// losesAnswers lets the server do what the next requests ask for, and cuts their connections at
+// the first bytes of its answers.
+func (w *cable) losesAnswers(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doom = n
+}
+
+// toLose returns how many answers are still to be lost.
+func (w *cable) toLose() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.doom
 }
 
 // hasLost reports whether anything was thrown away.

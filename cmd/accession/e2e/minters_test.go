@@ -85,18 +85,6 @@ func TestMinters(t *testing.T) {
 	}
 }
 
-// TestServiceMakesOneName: a process dies between the steps by which a service makes an identifier
-// known, and its successor gives the object that one.
-// Shows: P5
-func TestServiceMakesOneName(t *testing.T) {
-	t.Parallel()
-	o := newCrashInstallation(t, nil)
-	for _, point := range []string{"mint/service/ask/before", "mint/service/ask/after", "record/identifier/confirm/before", "daemon/processing/identify/after"} {
-		registers(o, point)
-	}
-	o.sound()
-}
-
 // registers: each service makes one identifier for a job, wherever a process dies.
 func registers(o *crashInstallation, point string) {
 	for _, dataCite := range []bool{false, true} {

@@ -90,6 +90,10 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon/naming (*Task).register", Do: []Op{Never("Done")},
 	Package: "cmd/internal/daemon/naming", Test: "TestRegisteredOnce",
 }, {
+	Name: "the name that a service is asked for again", Why: "a service makes two identifiers for a job if its answer got lost",
+	At: "cmd/internal/daemon/naming (*Task).register", Do: []Op{Field("Request", "Identifier", `map[bool]string{true: reserved.Name + ".2", false: reserved.Name}[t.Job.Reason != nil]`)},
+	Package: e2e, Test: "TestMintersKilledAtEachStep/ezid_lost_before",
+}, {
 	Name: "a name that its service refuses", Why: "the object is stored under a name that leads nowhere",
 	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("register", "error(nil)")},
 	Package: "cmd/internal/daemon/naming", Test: "TestRegisteredOnce",
