@@ -224,6 +224,14 @@ var Layers = []Layer{
 		// Fields of forms.
 		Packages: []string{"cmd/internal/console/internal/form"},
 	}, {
+		// Requests of pages to the API.
+		Packages: []string{"cmd/internal/console/internal/ask"},
+		May:      []string{"cmd/internal/app", "cmd/internal/app/people", "cmd/internal/app/problem", "cmd/internal/operation"},
+	}, {
+		// What actions ask for.
+		Packages: []string{"cmd/internal/console/internal/question"},
+		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/console/internal/ask", "cmd/internal/console/internal/form", "cmd/internal/operation"}),
+	}, {
 		// Values as pages show them.
 		Packages: []string{"cmd/internal/console/internal/cell"},
 		May:      join(domain, []string{"cmd/internal/page"}),

@@ -1,11 +1,9 @@
 package console
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,8 +14,10 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -48,7 +48,7 @@ var actions = map[string]struct {
 
 // mayAct reports whether the caller acts on what is of a collection, "" = of any.
 func mayAct(v *visit, collection string) bool {
-	return slices.ContainsFunc(v.self.Rights, func(r people.Right) bool {
+	return slices.ContainsFunc(v.Self.Rights, func(r people.Right) bool {
 		return (r.Role == access.Operator || r.Role == access.Admin) && (r.All || collection == "" || slices.Contains(r.Collections, collection))
 	})
 }
@@ -77,7 +77,7 @@ func wordsOf(verb string) string {
 
 // labelOf returns what a command about things of a kind is called.
 func labelOf(kind, verb string) string {
-	return cmp.Or(questions[kind+"/"+verb].label, wordsOf(verb))
+	return cmp.Or(question.Of(kind, verb).Label, wordsOf(verb))
 }
 
 // act is the page of an action: what would change, and after it what has changed.
@@ -99,7 +99,7 @@ type act struct {
 }
 
 // doing returns the action that an address names, and what it is requested by.
-func doing(v *visit, kind string) (a act, q question, err error) {
+func doing(v *visit, kind string) (a act, q question.Question, err error) {
 	id, verb := v.PathValue("id"), v.PathValue("verb")
 	if v.URL.Path == newUserPath {
 		verb = "add"
@@ -117,10 +117,19 @@ func doing(v *visit, kind string) (a act, q question, err error) {
 		a.Priority = strings.TrimSpace(cmp.Or(v.PostForm.Get("to"), v.URL.Query().Get("to")))
 		a.Asks = a.Priority == ""
 	}
-	q = questions[kind+"/"+verb]
-	q.operation = cmp.Or(q.operation, actions[kind].noun+"."+verb)
-	a.Secrets = q.secrets
+	q = question.Of(kind, verb)
+	q.Operation = cmp.Or(q.Operation, actions[kind].noun+"."+verb)
+	a.Secrets = q.Secrets
 	return a, q, nil
+}
+
+// changed is what a command has changed, or would: of users and keys what is so then.
+type changed struct {
+	app.Changed
+	Secret      string         `json:"secret"` // a key that was made
+	DisplayName string         `json:"display_name"`
+	Mail        string         `json:"mail"`
+	Rights      []people.Right `json:"rights"`
 }
 
 // page returns the page of an action.
@@ -166,14 +175,14 @@ func (*Console) preview(kind string) func(*visit) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		if len(q.fields) > 0 {
-			a.Asks, a.Fields = true, form.Filled(q.fields, v.URL.Query())
-			if q.known != nil {
-				known, err := q.known(v, a.Name)
+		if len(q.Fields) > 0 {
+			a.Asks, a.Fields = true, form.Filled(q.Fields, v.URL.Query())
+			if q.Known != nil {
+				known, err := q.Known(v, a.Name)
 				if err != nil {
 					return page{}, err
 				}
-				a.Fields = form.Filled(q.fields, known)
+				a.Fields = form.Filled(q.Fields, known)
 			}
 		}
 		return tried(v, kind, a, q)
@@ -181,23 +190,23 @@ func (*Console) preview(kind string) func(*visit) (page, error) {
 }
 
 // tried shows what an action would change, unless it has to ask before.
-func tried(v *visit, kind string, a act, q question) (page, error) {
+func tried(v *visit, kind string, a act, q question.Question) (page, error) {
 	if shows := actions[kind].shows; shows != "" && a.Name != "" {
-		r, err := v.request(shows, nil, a.Name)
+		r, err := v.Operation(shows, nil, a.Name)
 		if err != nil {
 			return page{}, err
 		}
-		answered := &answer{header: http.Header{}}
-		v.api.ServeHTTP(answered, r)
-		if answered.status >= http.StatusMultipleChoices {
-			return page{}, problemIn(answered)
+		answered := &ask.Answer{}
+		v.API.ServeHTTP(answered, r)
+		if answered.Status >= http.StatusMultipleChoices {
+			return page{}, ask.Problem(answered)
 		}
-		a.Match = answered.header.Get("ETag")
+		a.Match = answered.Header().Get("ETag")
 	}
 	if a.Asks {
 		return a.page(kind), nil
 	}
-	given := form.Placeholder(q.secrets)
+	given := form.Placeholder(q.Secrets)
 	for _, f := range a.Fields {
 		given[f.Name] = f.Values
 	}
@@ -212,19 +221,19 @@ func tried(v *visit, kind string, a act, q question) (page, error) {
 }
 
 // request requests an action, and keeps what becomes of it.
-func (a *act) request(v *visit, q question, given url.Values, why string, query url.Values, header http.Header) (err error) {
-	body, names := reasonBody(why), []string{a.Name}
-	if q.body != nil {
-		body, err = q.body(a.Name, given, strings.TrimSpace(why))
+func (a *act) request(v *visit, q question.Question, given url.Values, why string, query url.Values, header http.Header) (err error) {
+	body, names := question.Reason(why), []string{a.Name}
+	if q.Body != nil {
+		body, err = q.Body(a.Name, given, strings.TrimSpace(why))
 		if p, is := err.(*problem.Problem); is { //nolint:errorlint // it comes from the form as it is
 			a.Problem = p
 			return nil
 		}
 	}
-	if !strings.Contains(operation.Named(q.operation).Path, "{") {
+	if !strings.Contains(operation.Named(q.Operation).Path, "{") {
 		names = nil
 	}
-	a.Change, a.Problem, err = try[changed](v, q.operation, query, body, header, names...)
+	a.Change, a.Problem, err = ask.Try[changed](v, q.Operation, query, body, header, names...)
 	if c := a.Change; c != nil {
 		a.Facts = facts("Name", c.DisplayName, "Mail", c.Mail, "Rights", rightsOf(c.Rights))
 	}
@@ -238,7 +247,7 @@ func (*Console) carryOut(kind string) func(*visit) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		if a.Fields = form.Filled(q.fields, v.PostForm); v.PostForm.Get("step") == "preview" {
+		if a.Fields = form.Filled(q.Fields, v.PostForm); v.PostForm.Get("step") == "preview" {
 			return tried(v, kind, a, q)
 		}
 		header := http.Header{"Prefer": {"wait=5"}}
@@ -259,30 +268,6 @@ func (*Console) carryOut(kind string) func(*visit) (page, error) {
 		}
 		return a.page(kind), err
 	}
-}
-
-func reasonBody(why string) any { return operation.Reason{Reason: strings.TrimSpace(why)} }
-
-// try sends a command. What the API refuses is no error of the page: it says why.
-func try[O any](v *visit, name string, query url.Values, body any, header http.Header, names ...string) (*O, *problem.Problem, error) {
-	r, err := v.request(name, query, names...)
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, nil, err
-	}
-	for key, values := range header {
-		r.Header[key] = values
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	out, err := ask[O](v.api, r)
-	if p, is := err.(*problem.Problem); is && p.Status < http.StatusInternalServerError { //nolint:errorlint // it comes from ask as it is
-		return nil, p, nil
-	}
-	return &out, nil, err
 }
 
 // form returns the page of a form that was sent; one that is too long or cannot be read is refused.
@@ -332,7 +317,7 @@ var triedColumns = columns[bulk.Tried]{title: "The first of them", none: "Nothin
 
 // chosen returns the request of a command to all that an address chooses.
 func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
-	all, err := v.parameters()
+	all, err := v.Parameters()
 	if err != nil {
 		return m, r, err
 	}
@@ -392,7 +377,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 			return page{Name: "many", Title: m.Label + " of all chosen " + kind, Where: kind, Data: m}, nil
 		}
 		m.Key, r.Reason = rand.Text(), "preview"
-		m.Change, m.Problem, err = try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)
+		m.Change, m.Problem, err = ask.Try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)
 		if m.Change != nil {
 			m.First, m.Matched = triedColumns.table(m.Change.First), "more than are counted"
 			if n := m.Change.Matched; n != nil {
@@ -415,7 +400,7 @@ func (c *Console) beginMany(kind string) http.Handler {
 		if m.Key != "" {
 			header.Set("Idempotency-Key", m.Key)
 		}
-		m.Change, m.Problem, err = try[bulk.Action](v, "bulk.begin", nil, r, header)
+		m.Change, m.Problem, err = ask.Try[bulk.Action](v, "bulk.begin", nil, r, header)
 		if err != nil || m.Problem == nil {
 			p := page{Status: http.StatusSeeOther}
 			if m.Change != nil {
@@ -445,11 +430,11 @@ var bulkItemColumns = columns[bulk.Item]{operation: "bulk.items", names: []strin
 
 func (*Console) bulk(v *visit) (page, error) {
 	id := v.PathValue("id")
-	a, err := get[bulk.Action](v, "bulk.show", nil, id)
+	a, err := ask.Get[bulk.Action](v, "bulk.show", nil, id)
 	if err != nil {
 		return page{}, err
 	}
-	items, err := get[app.Page[bulk.Item]](v, "bulk.items", url.Values{"outcome": {"refused"}, "limit": {shownOf}}, id)
+	items, err := ask.Get[app.Page[bulk.Item]](v, "bulk.items", url.Values{"outcome": {"refused"}, "limit": {shownOf}}, id)
 	if err != nil {
 		return page{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
@@ -102,14 +103,14 @@ const shownOf = "50"
 func (*Console) batch(v *visit) (page, error) {
 	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
 	at.Set("limit", shownOf)
-	b, err := get[app.BatchView](v, "batch.show", at, id)
+	b, err := ask.Get[app.BatchView](v, "batch.show", at, id)
 	if err != nil {
 		return page{}, err
 	}
 	d := batchPage{BatchView: b, Title: cell.Short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
 		Jobs: jobsOfBatch.table(b.Jobs), Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
 	if b.Projected {
-		r, err := get[batchReport](v, "batch.report", at, id)
+		r, err := ask.Get[batchReport](v, "batch.report", at, id)
 		if err != nil {
 			return page{}, err
 		}
@@ -117,7 +118,7 @@ func (*Console) batch(v *visit) (page, error) {
 		d.ReportsMade = reportColumns.table(r.ReportsMade)
 	}
 	life, err := eventsOf(v, url.Values{"batch": {id}, "kind": {"batch"}}, b.At)
-	if err != nil && !errors.Is(err, errCutOff) {
+	if err != nil && !errors.Is(err, ask.ErrCutOff) {
 		return page{}, err
 	}
 	d.Mails, d.Callbacks = mailColumns.table(b.Messages), callbackColumns.table(b.Callbacks)
@@ -229,16 +230,16 @@ func eventsOf(v *visit, chosen url.Values, at *app.AsOf) (all []happened, err er
 	if chosen.Set("to", endOfLog); at != nil {
 		chosen.Set("to", strconv.FormatUint(at.Seq, 10))
 	}
-	r, err := v.request("event.follow", chosen)
+	r, err := v.Operation("event.follow", chosen)
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{header: http.Header{}}
-	cut := answered(v.api, a, r)
-	if a.status >= http.StatusMultipleChoices {
-		return nil, problemIn(a)
+	a := &ask.Answer{}
+	cut := ask.From(v.API, a, r)
+	if a.Status >= http.StatusMultipleChoices {
+		return nil, ask.Problem(a)
 	}
-	if all, err = happenedIn(a.body.Bytes()); err == nil {
+	if all, err = happenedIn(a.Body.Bytes()); err == nil {
 		err = cut
 	}
 	return all, err

@@ -21,6 +21,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain/access"
@@ -96,11 +97,7 @@ func (c *Console) Routes() []Route {
 }
 
 // visit is a request of a page.
-type visit struct {
-	*http.Request
-	api  http.Handler
-	self people.Self
-}
+type visit = ask.Visit
 
 // page is a page as its template takes it.
 type page struct {
@@ -155,10 +152,10 @@ var functions = template.FuncMap{
 // page returns what shows a page, or why it cannot be shown.
 func (c *Console) page(show func(*visit) (page, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Request: r, api: c.API}
+		v := &visit{Request: r, API: c.API}
 		p, err := page{}, error(nil)
 		if !isOpen(r) {
-			v.self, err = get[people.Self](v, "self.show", nil)
+			v.Self, err = ask.Get[people.Self](v, "self.show", nil)
 		}
 		if err == nil {
 			p, err = show(v)
@@ -166,7 +163,7 @@ func (c *Console) page(show func(*visit) (page, error)) http.Handler {
 		if err != nil {
 			p = c.failed(r, err)
 		}
-		p.Self = v.self
+		p.Self = v.Self
 		c.send(w, r, p)
 	})
 }
@@ -199,8 +196,8 @@ func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, p *problem.Prob
 
 // events streams events to a page that follows them, as the API does to any program.
 func (c *Console) events(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, api: c.API}
-	stream, err := v.request("event.follow", r.URL.Query())
+	v := &visit{Request: r, API: c.API}
+	stream, err := v.Operation("event.follow", r.URL.Query())
 	if err != nil {
 		c.send(w, r, c.failed(r, err))
 		return
@@ -223,7 +220,7 @@ func (c *Console) send(w http.ResponseWriter, r *http.Request, p page) {
 		return
 	}
 	p.Sends = mayDeposit(p.Self)
-	p.Version, p.Here, p.All, p.Acts = c.Version, r.URL.RequestURI(), everywhere(p.Self), mayAct(&visit{self: p.Self}, "")
+	p.Version, p.Here, p.All, p.Acts = c.Version, r.URL.RequestURI(), everywhere(p.Self), mayAct(&visit{Self: p.Self}, "")
 	all, err := templates()
 	var text bytes.Buffer
 	if err == nil {

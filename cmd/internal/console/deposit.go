@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
@@ -46,7 +47,7 @@ func (*Console) newDeposit(v *visit) (page, error) {
 }
 
 func depositPage(v *visit, fields map[string]string, p *problem.Problem) (page, error) {
-	all, err := get[app.Page[operation.ProfileItem]](v, "profile.ls", nil)
+	all, err := ask.Get[app.Page[operation.ProfileItem]](v, "profile.ls", nil)
 	if err != nil {
 		return page{}, err
 	}
@@ -63,19 +64,19 @@ func depositPage(v *visit, fields map[string]string, p *problem.Problem) (page, 
 
 // deposit makes a deposit of a form: of its file, as it arrives, or of the URL that it names.
 func (c *Console) deposit(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, api: c.API}
+	v := &visit{Request: r, API: c.API}
 	fields, to, err := c.sent(w, v)
 	p := page{To: to, Status: http.StatusSeeOther}
 	refused := &problem.Problem{}
 	if errors.As(err, &refused) && refused.Status < http.StatusInternalServerError {
-		if v.self, err = get[people.Self](v, "self.show", nil); err == nil {
+		if v.Self, err = ask.Get[people.Self](v, "self.show", nil); err == nil {
 			p, err = depositPage(v, fields, refused)
 		}
 	}
 	if err != nil {
 		p = c.failed(r, err)
 	}
-	p.Self = v.self
+	p.Self = v.Self
 	c.send(w, r, p)
 }
 
@@ -114,7 +115,7 @@ func (c *Console) byFile(w http.ResponseWriter, v *visit, fields map[string]stri
 			query.Set(name, value)
 		}
 	}
-	r, err := v.request("upload.create", query)
+	r, err := v.Operation("upload.create", query)
 	if err != nil {
 		return fields, "", err
 	}
@@ -123,7 +124,7 @@ func (c *Console) byFile(w http.ResponseWriter, v *visit, fields map[string]stri
 		r.Header.Set("Idempotency-Key", key)
 	}
 	r.Body, r.ContentLength = file, -1
-	s, err := askAs[drops.Shown](c.API, r, w)
+	s, err := ask.WithBodyOf[drops.Shown](c.API, r, w)
 	return fields, toDeposit(s.ID), err
 }
 
@@ -137,7 +138,7 @@ func (c *Console) byURL(v *visit, fields map[string]string) (map[string]string, 
 	if key := fields["key"]; key != "" {
 		header.Set("Idempotency-Key", key)
 	}
-	s, refused, err := try[app.Submitted](v, "submission.create", nil, body, header)
+	s, refused, err := ask.Try[app.Submitted](v, "submission.create", nil, body, header)
 	switch {
 	case err != nil:
 		return fields, "", err
@@ -157,7 +158,7 @@ type uploadPage struct {
 }
 
 func (*Console) uploaded(v *visit) (page, error) {
-	s, err := get[drops.Shown](v, "upload.show", nil, v.PathValue("id"))
+	s, err := ask.Get[drops.Shown](v, "upload.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -206,7 +207,7 @@ type reportLinks struct {
 }
 
 func (*Console) reports(v *visit) (page, error) {
-	all, err := get[app.Page[app.ReportKind]](v, "report.ls", nil)
+	all, err := ask.Get[app.Page[app.ReportKind]](v, "report.ls", nil)
 	if err != nil {
 		return page{}, err
 	}
@@ -241,20 +242,20 @@ const reportPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src 'se
 
 // report sends a report as the API does; one that a browser does not show is kept as a file.
 func (c *Console) report(w http.ResponseWriter, r *http.Request) {
-	v := &visit{Request: r, api: c.API}
-	query, err := v.parameters()
+	v := &visit{Request: r, API: c.API}
+	query, err := v.Parameters()
 	if err == nil && query.Get("format") == "" {
 		query.Set("format", "html")
 	}
-	var ask *http.Request
+	var toAPI *http.Request
 	if err == nil {
-		ask, err = v.request("report.show", query, r.PathValue("name"))
+		toAPI, err = v.Operation("report.show", query, r.PathValue("name"))
 	}
 	if err != nil {
 		c.send(w, r, c.failed(r, err))
 		return
 	}
-	c.API.ServeHTTP(&asReport{ResponseWriter: w, c: c, r: r}, ask)
+	c.API.ServeHTTP(&asReport{ResponseWriter: w, c: c, r: r}, toAPI)
 }
 
 // asReport is the answer of a report.
@@ -262,13 +263,13 @@ type asReport struct {
 	http.ResponseWriter
 	c      *Console
 	r      *http.Request
-	refuse *answer // that it cannot be made
+	refuse *ask.Answer // that it cannot be made
 }
 
 // WriteHeader implements http.ResponseWriter.
 func (a *asReport) WriteHeader(status int) {
 	if status >= http.StatusMultipleChoices {
-		a.refuse = &answer{status: status}
+		a.refuse = &ask.Answer{Status: status}
 		return
 	}
 	a.Header().Set("Content-Security-Policy", reportPolicy)
@@ -282,8 +283,8 @@ func (a *asReport) Write(p []byte) (int, error) {
 		return a.ResponseWriter.Write(p)
 	}
 	a.Header().Del("Content-Type")
-	a.refuse.body.Write(p)
-	if err := problemIn(a.refuse); isProblem(err) {
+	a.refuse.Body.Write(p)
+	if err := ask.Problem(a.refuse); isProblem(err) {
 		a.c.send(a.ResponseWriter, a.r, a.c.failed(a.r, err))
 	}
 	return len(p), nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
@@ -49,7 +50,7 @@ func eventFields() []field {
 
 // history shows events of the log, and those that come.
 func (*Console) history(v *visit) (page, error) {
-	chosen, err := v.parameters()
+	chosen, err := v.Parameters()
 	if err != nil {
 		return page{}, err
 	}
@@ -101,22 +102,22 @@ func (*Console) history(v *visit) (page, error) {
 // eventsFile sends all events that an address chooses as CSV, in the order of the log up to its end of
 // now. One that cannot be read to its end is cut off.
 func eventsFile(v *visit, w http.ResponseWriter) error {
-	chosen, err := v.parameters()
+	chosen, err := v.Parameters()
 	if err != nil {
 		return err
 	}
 	chosen.Del("limit")
 	chosen.Set("after", "0")
 	chosen.Set("to", endOfLog)
-	r, err := v.request("event.follow", chosen)
+	r, err := v.Operation("event.follow", chosen)
 	if err != nil {
 		return err
 	}
-	s := &rowsOfEvents{answer: answer{header: http.Header{}}, to: w}
-	err = answered(v.api, s, r)
+	s := &rowsOfEvents{to: w}
+	err = ask.From(v.API, s, r)
 	switch {
-	case s.status >= http.StatusMultipleChoices:
-		return problemIn(&s.answer)
+	case s.Status >= http.StatusMultipleChoices:
+		return ask.Problem(&s.Answer)
 	case s.gone: // the client
 	case err != nil || !s.ended:
 		panic(http.ErrAbortHandler)
@@ -128,25 +129,25 @@ func eventsFile(v *visit, w http.ResponseWriter) error {
 
 // rowsOfEvents is a stream of events that becomes a file, event by event.
 type rowsOfEvents struct {
-	answer                     // its body is what came since the last event
-	to     http.ResponseWriter // the client
-	out    *export.CSV
-	gone   bool // the client
-	ended  bool // the stream, where it is to
+	ask.Answer                     // its body is what came since the last event
+	to         http.ResponseWriter // the client
+	out        *export.CSV
+	gone       bool // the client
+	ended      bool // the stream, where it is to
 }
 
 // Write implements http.ResponseWriter.
 func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
-	n, _ = s.answer.Write(p) // into memory
-	if s.status >= http.StatusMultipleChoices {
+	n, _ = s.Answer.Write(p) // into memory
+	if s.Status >= http.StatusMultipleChoices {
 		return n, nil
 	}
 	if s.out == nil {
 		s.out, err = eventColumns.begin(s.to)
 	}
-	s.ended = s.ended || bytes.Contains(s.body.Bytes(), []byte("\n: end\n"))
-	whole := bytes.LastIndex(s.body.Bytes(), []byte("\n\n")) + 1
-	all, broken := happenedIn(s.body.Bytes())
+	s.ended = s.ended || bytes.Contains(s.Body.Bytes(), []byte("\n: end\n"))
+	whole := bytes.LastIndex(s.Body.Bytes(), []byte("\n\n")) + 1
+	all, broken := happenedIn(s.Body.Bytes())
 	if broken != nil {
 		return n, broken
 	}
@@ -157,7 +158,7 @@ func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
 	}
 	s.gone = err != nil
 	if len(all) > 0 {
-		s.body.Next(whole)
+		s.Body.Next(whole)
 	}
 	return n, err
 }
@@ -166,16 +167,16 @@ func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
 func readEvents(v *visit, chosen url.Values, most int) ([]happened, error) {
 	ctx, enough := context.WithCancel(v.Context())
 	defer enough()
-	r, err := v.request("event.follow", chosen)
+	r, err := v.Operation("event.follow", chosen)
 	if err != nil {
 		return nil, err
 	}
-	a := &bounded{answer: answer{header: http.Header{}}, most: most, enough: enough}
-	cut := answered(v.api, a, r.WithContext(ctx))
-	if a.status >= http.StatusMultipleChoices {
-		return nil, problemIn(&a.answer)
+	a := &bounded{most: most, enough: enough}
+	cut := ask.From(v.API, a, r.WithContext(ctx))
+	if a.Status >= http.StatusMultipleChoices {
+		return nil, ask.Problem(&a.Answer)
 	}
-	all, err := happenedIn(a.body.Bytes())
+	all, err := happenedIn(a.Body.Bytes())
 	if err == nil && len(all) < most {
 		err = cut // else there are enough
 	}
@@ -184,7 +185,7 @@ func readEvents(v *visit, chosen url.Values, most int) ([]happened, error) {
 
 // bounded is an answer that ends once it has enough events.
 type bounded struct {
-	answer
+	ask.Answer
 	most, n int
 	enough  func()
 }
@@ -196,5 +197,5 @@ func (s *bounded) Write(p []byte) (int, error) {
 		return 0, http.ErrHandlerTimeout
 	}
 	s.n += bytes.Count(p, []byte("\ndata: "))
-	return s.answer.Write(p)
+	return s.Answer.Write(p)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/failures"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -42,7 +43,7 @@ var failuresCSV = columns[failed]{operation: failureGroups.operation, list: fail
 
 // failuresOf returns the groups of failed jobs that are chosen, and how many groups there are.
 func failuresOf(v *visit, chosen url.Values) (all []failed, total int64, err error) {
-	p, err := get[app.Page[failures.Failure]](v, "job.failures", chosen)
+	p, err := ask.Get[app.Page[failures.Failure]](v, "job.failures", chosen)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -70,7 +71,7 @@ func failuresOf(v *visit, chosen url.Values) (all []failed, total int64, err err
 
 // failures shows failed jobs by reason, server, collection and profile.
 func (c *Console) failures(v *visit) (page, error) {
-	chosen, err := v.parameters()
+	chosen, err := v.Parameters()
 	if err != nil {
 		return page{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
@@ -70,7 +71,7 @@ var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has n
 }}
 
 func (*Console) file(v *visit) (page, error) {
-	f, err := get[app.FileView](v, "file.show", form.Moment(v.URL.Query()), v.PathValue("id"))
+	f, err := ask.Get[app.FileView](v, "file.show", form.Moment(v.URL.Query()), v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}

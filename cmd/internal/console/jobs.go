@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/look"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
@@ -88,7 +89,7 @@ var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its
 
 func (*Console) job(v *visit) (page, error) {
 	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
-	j, err := get[app.JobView](v, "job.show", at, id)
+	j, err := ask.Get[app.JobView](v, "job.show", at, id)
 	if err != nil {
 		return page{}, err
 	}
@@ -104,7 +105,7 @@ func (*Console) job(v *visit) (page, error) {
 		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
 	}
 	if j.At == nil && mayAct(v, j.Collection) {
-		in, err := get[look.Inside](v, "job.look", nil, id)
+		in, err := ask.Get[look.Inside](v, "job.look", nil, id)
 		if err != nil {
 			return page{}, err
 		}

@@ -156,7 +156,7 @@ func (c *Console) further() []further {
 func (c *Console) more(v *visit) (page, error) {
 	var all []reportLinks
 	for _, f := range c.further() {
-		if f.may(v.self) {
+		if f.may(v.Self) {
 			all = append(all, reportLinks{Name: f.title, About: f.about, Formats: []doable{{"show", Path + f.name}}})
 		}
 	}

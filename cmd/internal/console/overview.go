@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/standing"
 	"github.com/accession-ingest/accession/cmd/internal/app/status"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/domain"
@@ -46,9 +47,9 @@ func (*Console) overview(v *visit) (page, error) {
 	if at := form.Moment(v.URL.Query()); at.Has("at") {
 		return overviewAt(v, at)
 	}
-	d := overviewPage{Installation: everywhere(v.self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
+	d := overviewPage{Installation: everywhere(v.Self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
 	if d.Installation {
-		s, err := get[status.Status](v, "status.show", nil)
+		s, err := ask.Get[status.Status](v, "status.show", nil)
 		if err != nil {
 			return page{}, err
 		}
@@ -59,7 +60,7 @@ func (*Console) overview(v *visit) (page, error) {
 	if err := d.fails(v); err != nil {
 		return page{}, err
 	}
-	p, err := get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"since": {d.Since + "T00:00:00Z"}, "limit": {"20"}})
+	p, err := ask.Get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"since": {d.Since + "T00:00:00Z"}, "limit": {"20"}})
 	if err != nil {
 		return page{}, err
 	}
@@ -79,7 +80,7 @@ var recentColumns = columns[app.BatchSummary]{title: "Batches of the last seven 
 
 // failed adds the batches of the caller that have failed.
 func (d *overviewPage) failed(v *visit) error {
-	p, err := get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"state": {string(domain.BatchFailed)}, "limit": {"10"}})
+	p, err := ask.Get[app.Page[app.BatchSummary]](v, "batch.ls", url.Values{"state": {string(domain.BatchFailed)}, "limit": {"10"}})
 	for _, b := range p.Items {
 		text := fmt.Sprintf("%s has failed: %s of %s jobs", cell.Line(titleOf(b)), cell.Count(b.JobsFailed), cell.Count(deref(b.RowsListed)))
 		d.Person = append(d.Person, line{Text: text, To: toBatch(b.ID)})
@@ -199,7 +200,7 @@ var hostColumns = columns[status.HostStatus]{title: "Servers of depositors", non
 }}
 
 func (*Console) servers(v *visit) (page, error) {
-	s, err := get[status.Status](v, "status.show", nil)
+	s, err := ask.Get[status.Status](v, "status.show", nil)
 	if err != nil {
 		return page{}, err
 	}
@@ -298,17 +299,17 @@ var userColumns = columns[queues.OfUser]{title: "Who waits", none: "No deposit w
 }}
 
 func (*Console) queues(v *visit) (page, error) {
-	all, err := get[app.Page[app.Queue]](v, "queue.ls", nil)
+	all, err := ask.Get[app.Page[app.Queue]](v, "queue.ls", nil)
 	if err != nil {
 		return page{}, err
 	}
-	collections, err := get[app.Page[app.Collection]](v, "collection.ls", nil)
+	collections, err := ask.Get[app.Page[app.Collection]](v, "collection.ls", nil)
 	if err != nil {
 		return page{}, err
 	}
 	d := queuesPage{Queues: queueColumns.table(all.Items), Collections: collectionColumns.table(collections.Items)}
 	for _, name := range []string{fair.QueueMetadata, fair.QueueQuery} {
-		b, err := get[queues.Board](v, "queue.board", nil, name)
+		b, err := ask.Get[queues.Board](v, "queue.board", nil, name)
 		if err != nil {
 			return page{}, err
 		}

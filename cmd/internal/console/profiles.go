@@ -5,6 +5,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
@@ -20,13 +21,13 @@ var profileColumns = columns[operation.ProfileItem]{operation: "profile.ls", tit
 
 // profiles is the list of profiles, for who may see what one says.
 func (c *Console) profiles() further {
-	acts := func(s people.Self) bool { return mayAct(&visit{self: s}, "") }
+	acts := func(s people.Self) bool { return mayAct(&visit{Self: s}, "") }
 	return listOf(c, "profiles", "What deposits go by, and in which version", profileColumns, acts, field{Name: "collection", Label: "Collection"})
 }
 
 // profile shows what a profile says, with its defaults.
 func (*Console) profile(v *visit) (page, error) {
-	p, err := get[profiles.Shown](v, "profile.show", nil, v.PathValue("id"))
+	p, err := ask.Get[profiles.Shown](v, "profile.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -36,7 +37,7 @@ func (*Console) profile(v *visit) (page, error) {
 	text, err := p.YAML()
 	t.Text = string(text)
 	t.Links = []doable{{"Deposits by it", Path + "batches?profile=" + url.QueryEscape(p.ID)}}
-	if administers(v.self) {
+	if administers(v.Self) {
 		t.Links = append(t.Links, doable{"Who changed it", Path + "audit?on=" + url.QueryEscape("profile/"+p.ID)})
 	}
 	if err != nil {

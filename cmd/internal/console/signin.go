@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"net"
 	"net/http"
 	"net/url"
@@ -84,11 +85,11 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request) {
 	f := signInForm{Name: r.PostForm.Get("name"), Next: r.PostForm.Get("next"), Bare: bare(r)}
 	var s people.Session
 	if err == nil {
-		v := &visit{Request: r, api: c.API}
+		v := &visit{Request: r, API: c.API}
 		var begin *http.Request
-		if begin, err = v.request("session.begin", nil); err == nil {
+		if begin, err = v.Operation("session.begin", nil); err == nil {
 			begin.SetBasicAuth(f.Name, r.PostForm.Get("password"))
-			s, err = ask[people.Session](c.API, begin)
+			s, err = ask.For[people.Session](c.API, begin)
 		}
 	}
 	if err != nil {
@@ -116,11 +117,11 @@ func signedIn(w http.ResponseWriter, r *http.Request, s people.Session, next str
 // end ends the session, and the cookie. One that has ended already is no error.
 func (c *Console) end(w http.ResponseWriter, r *http.Request) {
 	if token := Token(r); token != "" {
-		v := &visit{Request: r, api: c.API}
-		end, err := v.request("session.end", nil)
+		v := &visit{Request: r, API: c.API}
+		end, err := v.Operation("session.end", nil)
 		if err == nil {
 			end.Header.Set("Authorization", "Bearer "+token)
-			_, err = ask[operation.Ended](c.API, end)
+			_, err = ask.For[operation.Ended](c.API, end)
 		}
 		var p *problem.Problem
 		if err != nil && (!errors.As(err, &p) || p.Status != http.StatusUnauthorized) {

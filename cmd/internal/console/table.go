@@ -13,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
@@ -93,7 +94,7 @@ func (c columns[T]) listed(v *visit) (table, error) {
 // the whole list is read, and the cursor is how many items come before the part.
 func (c columns[T]) part(v *visit, chosen, query url.Values) (p app.Page[T], err error) {
 	if c.orders.Any != "" || query.Get("sort") == "" {
-		return get[app.Page[T]](v, c.operation, chosen, c.named(v)...)
+		return ask.Get[app.Page[T]](v, c.operation, chosen, c.named(v)...)
 	}
 	all, err := c.sorted(v, chosen)
 	if err != nil {
@@ -122,7 +123,7 @@ func (c columns[T]) named(v *visit) (values []string) {
 
 // parameters returns those of the operation: of which the order is one if it sorts the list.
 func (c columns[T]) parameters(v *visit) (url.Values, error) {
-	chosen, err := v.parameters()
+	chosen, err := v.Parameters()
 	if sort := v.URL.Query().Get("sort"); err == nil && sort != "" && c.orders.Any != "" {
 		chosen.Set("sort", sort)
 	}
@@ -313,7 +314,7 @@ func (c columns[T]) pages(v *visit, chosen url.Values) iter.Seq2[[]T, error] {
 			chosen.Set("limit", most)
 		}
 		for more := true; more; {
-			p, err := get[app.Page[T]](v, c.operation, chosen, c.named(v)...)
+			p, err := ask.Get[app.Page[T]](v, c.operation, chosen, c.named(v)...)
 			if n := deref(p.Total); err == nil && p.Next == "" && !chosen.Has("cursor") && n > int64(len(p.Items)) {
 				err = problem.Of(app.Invalid, "the list is too long: only "+most+" of "+cell.Count(n)+" can be read", "choose fewer")
 			}
@@ -352,7 +353,7 @@ func (c columns[T]) begin(w http.ResponseWriter) (*export.CSV, error) {
 // download returns what sends a file, or the page of why it cannot be made.
 func (c *Console) download(write func(*visit, http.ResponseWriter) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := write(&visit{Request: r, api: c.API}, w); err != nil {
+		if err := write(&visit{Request: r, API: c.API}, w); err != nil {
 			c.send(w, r, c.failed(r, err))
 		}
 	})

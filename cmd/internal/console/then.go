@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -86,7 +87,7 @@ var submittedThenColumns = columns[submittedThen]{title: "Batches by depositor",
 
 // reported returns the rows of a report of one table as of a moment.
 func reported[T any](v *visit, name, table string, at url.Values) (rows []T, as *app.AsOf, err error) {
-	r, err := get[struct {
+	r, err := ask.Get[struct {
 		At     *app.AsOf                  `json:"at"`
 		Tables map[string]json.RawMessage `json:"tables"`
 	}](v, "report.show", at, name)

@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/objects"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -64,7 +65,7 @@ func toVersion(id string, n int64) string {
 var inputColumns = columns[string]{title: "Inputs", none: "It has no inputs.", list: []column[string]{{"input", "Input", func(s string) any { return s }}}}
 
 func (*Console) entry(v *visit) (page, error) {
-	e, err := get[entries.Work](v, "compute.show", nil, v.PathValue("id"))
+	e, err := ask.Get[entries.Work](v, "compute.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -105,14 +106,14 @@ func filesOfSlot(s slots.Slot) cell.Bar {
 }
 
 func (*Console) slot(v *visit) (page, error) {
-	s, err := get[slots.View](v, "slot.show", nil, v.PathValue("id"))
+	s, err := ask.Get[slots.View](v, "slot.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
 	sum := filesOfSlot(s.Slot)
 	t := thing{State: string(s.Status), Since: since(s.Since), Why: cell.Whole(cell.Reason{Message: s.Reason}), Sum: &sum, Tables: []table{slotLife.table(s.Transitions)}}
 	collection := ""
-	if d, err := get[directories.Dataset](v, "dataset.show", nil, s.Dataset); err == nil {
+	if d, err := ask.Get[directories.Dataset](v, "dataset.show", nil, s.Dataset); err == nil {
 		collection = d.Collection
 	}
 	t.Actions = actionsOn(v, "slots", string(s.ID), collection, nil)
@@ -129,7 +130,7 @@ var groupWaits = columns[groupWait]{title: "Groups that wait", none: "No group w
 	{"group", "Group", func(g groupWait) any { return g.group }}, {"waits", "Waits for", func(g groupWait) any { return g.waits }}}}
 
 func (*Console) directory(v *visit) (page, error) {
-	d, err := get[directories.Discovery](v, "discover.show", nil, v.PathValue("id"))
+	d, err := ask.Get[directories.Discovery](v, "discover.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -137,7 +138,7 @@ func (*Console) directory(v *visit) (page, error) {
 	if d.Paused {
 		t.State = "paused"
 	}
-	if of, err := get[directories.Dataset](v, "dataset.show", nil, d.Dataset); err == nil {
+	if of, err := ask.Get[directories.Dataset](v, "dataset.show", nil, d.Dataset); err == nil {
 		collection = of.Collection
 	}
 	t.Actions = actionsOn(v, "directories", d.Name, collection, nil)
@@ -160,15 +161,15 @@ func (*Console) directory(v *visit) (page, error) {
 }
 
 func (*Console) dataset(v *visit) (page, error) {
-	d, err := get[directories.Dataset](v, "dataset.show", nil, v.PathValue("id"))
+	d, err := ask.Get[directories.Dataset](v, "dataset.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
-	polled, err := get[app.Page[directories.Discovery]](v, "discover.ls", url.Values{"dataset": {d.Name}})
+	polled, err := ask.Get[app.Page[directories.Discovery]](v, "discover.ls", url.Values{"dataset": {d.Name}})
 	if err != nil {
 		return page{}, err
 	}
-	opened, err := get[app.Page[slots.Slot]](v, "slot.ls", url.Values{"dataset": {d.Name}, "limit": {shownOf}})
+	opened, err := ask.Get[app.Page[slots.Slot]](v, "slot.ls", url.Values{"dataset": {d.Name}, "limit": {shownOf}})
 	if err != nil {
 		return page{}, err
 	}
@@ -182,14 +183,14 @@ func (*Console) dataset(v *visit) (page, error) {
 	name := url.QueryEscape(d.Name)
 	t.Links = []doable{{"Its files", Path + "files?dataset=" + name}, {"Reconciliation: listed, downloaded and processed, with every difference", Path + "reports/reconciliation?dataset=" + name},
 		{"Reconciliation as CSV", Path + "reports/reconciliation?dataset=" + name + "&format=csv"}, {"All its slots", Path + "slots?dataset=" + name}}
-	if everywhere(v.self) {
+	if everywhere(v.Self) {
 		t.Links = append(t.Links, doable{"Its work in the compute queue", Path + "compute?dataset=" + name})
 	}
 	return t.page(d.Name, "kind=slot,setting")
 }
 
 func (*Console) query(v *visit) (page, error) {
-	q, err := get[queries.Query](v, "query.show", nil, v.PathValue("id"))
+	q, err := ask.Get[queries.Query](v, "query.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -218,7 +219,7 @@ var objectColumns = columns[objects.Object]{operation: "object.ls", title: "Obje
 }}
 
 func (*Console) object(v *visit) (page, error) {
-	o, err := get[objects.View](v, "object.show", nil, v.PathValue("id"))
+	o, err := ask.Get[objects.View](v, "object.show", nil, v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
@@ -245,7 +246,7 @@ func (*Console) object(v *visit) (page, error) {
 
 func (*Console) version(v *visit) (page, error) {
 	id, n := v.PathValue("id"), v.PathValue("n")
-	p, err := get[app.Page[objects.File]](v, "object.files", url.Values{"cursor": {v.URL.Query().Get("cursor")}, "limit": {most}}, id, n)
+	p, err := ask.Get[app.Page[objects.File]](v, "object.files", url.Values{"cursor": {v.URL.Query().Get("cursor")}, "limit": {most}}, id, n)
 	if err != nil {
 		return page{}, err
 	}
@@ -272,15 +273,15 @@ func (*Console) version(v *visit) (page, error) {
 // browser keeps it: it runs nothing of it.
 func (c *Console) passed(name string, names ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := &visit{Request: r, api: c.API}
-		query, err := v.parameters()
-		var ask *http.Request
+		v := &visit{Request: r, API: c.API}
+		query, err := v.Parameters()
+		var toAPI *http.Request
 		if err == nil {
 			values := make([]string, len(names))
 			for i, n := range names {
 				values[i] = r.PathValue(n)
 			}
-			ask, err = v.request(name, query, values...)
+			toAPI, err = v.Operation(name, query, values...)
 		}
 		if err != nil {
 			c.send(w, r, c.failed(r, err))
@@ -288,10 +289,10 @@ func (c *Console) passed(name string, names ...string) http.Handler {
 		}
 		for _, header := range []string{"Range", "If-Range", "If-None-Match"} {
 			if value := r.Header.Get(header); value != "" {
-				ask.Header.Set(header, value)
+				toAPI.Header.Set(header, value)
 			}
 		}
-		c.API.ServeHTTP(&asReport{ResponseWriter: w, c: c, r: r}, ask)
+		c.API.ServeHTTP(&asReport{ResponseWriter: w, c: c, r: r}, toAPI)
 	})
 }
 

@@ -38,5 +38,5 @@ func decides(verb string) column[withdrawal.Withdrawal] {
 // one cannot approve it.
 func (c *Console) withdrawals() further {
 	const about = "Objects whose content is to go: what waits for a second user, and what became of it"
-	return listOf(c, "withdrawals", about, withdrawalColumns, func(s people.Self) bool { return mayAct(&visit{self: s}, "") }, field{Name: "state", Label: "State", Choices: withdrawal.States})
+	return listOf(c, "withdrawals", about, withdrawalColumns, func(s people.Self) bool { return mayAct(&visit{Self: s}, "") }, field{Name: "state", Label: "State", Choices: withdrawal.States})
 }

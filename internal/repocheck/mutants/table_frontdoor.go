@@ -487,7 +487,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/console", Test: "TestPeopleForms",
 }, {
 	Name: "a password that was written twice", Why: "a typing error locks a user out",
-	At: "cmd/internal/console passwordIn", Do: []Op{Never("again")},
+	At: "cmd/internal/console/internal/question passwordIn", Do: []Op{Never("again")},
 	Package: "cmd/internal/console", Test: "TestSecretsOfForms",
 }, {
 	Name: "pages for those who see all collections", Why: "the first page of a depositor is an error",
@@ -531,7 +531,7 @@ var frontDoor = []Mutant{{
 	Package: "cmd/internal/console", Test: "TestOverviewOfAMoment",
 }, {
 	Name: "a page whose events are cut off", Why: "a page that lacks events looks as if there were no others",
-	At: "cmd/internal/console answered", Do: []Op{Drop("errCutOff")},
+	At: "cmd/internal/console/internal/ask From", Do: []Op{Drop("ErrCutOff")},
 	Package: "cmd/internal/console", Test: "TestLifeThatIsCutOff",
 }, {
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
