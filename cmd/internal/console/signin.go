@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
