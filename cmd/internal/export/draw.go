@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -17,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain/fair/simulate"
 )
 
@@ -107,14 +109,22 @@ func (d *drawing) bars() bars {
 	return b
 }
 
-// element draws as an SVG element of a page.
+// element draws as SVG elements of a page: one for wide pages, and one for a phone, of which the
+// page shows one.
 func (d *drawing) element() (template.HTML, error) {
-	var out bytes.Buffer
-	if err := d.bars().draw(&out, FormatSVG); err != nil {
-		return "", err
+	var all strings.Builder
+	for _, c := range []struct {
+		class string
+		draw  func(bars, io.Writer, string) error
+	}{{"wide", bars.draw}, {"phone", bars.drawForPhone}} {
+		var out bytes.Buffer
+		if err := c.draw(d.bars(), &out, FormatSVG); err != nil {
+			return "", err
+		}
+		_, svg, _ := bytes.Cut(out.Bytes(), []byte("<svg "))
+		all.WriteString(`<svg class="` + c.class + `" role="img" aria-label="` + html.EscapeString("Chart: "+d.title) + `" ` + string(svg))
 	}
-	_, svg, _ := bytes.Cut(out.Bytes(), []byte("<svg "))
-	return template.HTML(`<svg role="img" aria-label="` + html.EscapeString("Chart: "+d.title) + `" ` + string(svg)), nil //nolint:gosec // the library escapes all text
+	return template.HTML(all.String()), nil //nolint:gosec // the library escapes all text
 }
 
 // bars is a chart: a bar of each series next to each other for each label.
@@ -144,16 +154,78 @@ func height(seconds float64) float64 { return math.Log10(max(seconds/times[0].se
 // take its place.
 const typeface = "Liberation Sans"
 
+// draw draws bars that stand next to each other.
 func (b bars) draw(w io.Writer, format string) error {
-	p := plot.New()
-	for _, f := range []*font.Font{&p.Title.TextStyle.Font, &p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
-		f.Variant = "Sans"
-	}
-	p.Title.Text, p.Title.Padding = b.title, vg.Points(8)
+	p := b.plot(12)
 	p.Y.Label.Text, p.Y.Min = b.axis, 0
+	each := vg.Points(min(14*float64(len(b.series)+1), 900/float64(max(len(b.labels), 1)))) // for a label
+	if err := b.add(p, each, func(*plotter.BarChart) {}); err != nil {
+		return err
+	}
+	if len(b.labels) > 0 {
+		p.NominalX(b.labels...)
+		p.X.Min, p.X.Max = -0.6, float64(len(b.labels))-0.4 // whole bars at both ends
+		if p.X.Tick.Label.Rotation = 0.6; each < 2*p.X.Tick.Label.Font.Size {
+			p.X.Tick.Label.Rotation = math.Pi / 2
+		}
+		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
+	} else {
+		p.X.Label.Text = b.none
+		p.HideX()
+	}
+	b.scale(&p.Y, 1.25) // room for the legend
+	return b.write(w, p, max(vg.Points(640), vg.Length(len(b.labels))*each+vg.Points(120)), vg.Points(400), format)
+}
+
+// drawForPhone draws bars that lie below each other, in the width of a phone: all labels can be read
+// there without being turned, and nothing is cut off.
+func (b bars) drawForPhone(w io.Writer, format string) error {
+	const each = 16 // points for a label, and for a line of the legend
+	p := b.plot(8)
+	p.Title.Text = "" // the page has it, and there is no room
+	p.X.Label.Text, p.X.Min = b.axis, 0
+	p.Y.Padding = 10 // where another typeface is wider
+	n := len(b.labels)
+	down := b
+	down.labels, down.series = slices.Clone(b.labels), slices.Clone(b.series) // the first is the uppermost
+	slices.Reverse(down.labels)
+	for i, s := range down.series {
+		down.series[i].values = slices.Clone(s.values)
+		slices.Reverse(down.series[i].values)
+	}
+	if err := down.add(p, each, func(c *plotter.BarChart) { c.Horizontal, c.Offset = true, -c.Offset }); err != nil {
+		return err
+	}
+	above := float64(len(b.series)) // the legend
+	if n > 0 {
+		p.NominalY(down.labels...)
+		p.Y.Min, p.Y.Max = -0.6, float64(n)-0.4+above
+	} else {
+		p.X.Label.Text = b.none
+		p.HideY()
+	}
+	b.scale(&p.X, 1.25) // room for its last label
+	if b.times {
+		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/2, -1, -0.5
+	}
+	return b.write(w, p, 240, vg.Points(max(160, (float64(n)+above)*each+80)), format)
+}
+
+// plot returns a plot without bars, with texts of a size in points.
+func (b bars) plot(size font.Length) *plot.Plot {
+	p := plot.New()
+	for _, f := range []*font.Font{&p.X.Label.TextStyle.Font, &p.Y.Label.TextStyle.Font, &p.X.Tick.Label.Font, &p.Y.Tick.Label.Font, &p.Legend.TextStyle.Font} {
+		f.Variant, f.Size = "Sans", min(f.Size, size)
+	}
+	p.Title.TextStyle.Font.Variant = "Sans"
+	p.Title.Text, p.Title.Padding = b.title, vg.Points(8)
 	p.Legend.Top, p.Legend.Left, p.Legend.Padding = true, true, vg.Points(3)
 	p.Add(plotter.NewGrid())
-	each := vg.Points(min(14*float64(len(b.series)+1), 900/float64(max(len(b.labels), 1)))) // for a label
+	return p
+}
+
+// add adds the bars, where a label has so much room; laid lays each series.
+func (b bars) add(p *plot.Plot, each vg.Length, laid func(*plotter.BarChart)) error {
 	width := each / vg.Length(len(b.series)+1)
 	for i, s := range b.series {
 		if len(b.labels) == 0 { // plotter refuses a chart without bars
@@ -171,32 +243,41 @@ func (b bars) draw(w io.Writer, format string) error {
 		}
 		chart.Color, chart.LineStyle.Width = palette[i%len(palette)], 0
 		chart.Offset = width * vg.Length(float64(i)-float64(len(b.series)-1)/2)
+		laid(chart)
 		p.Add(chart)
 		p.Legend.Add(s.name, chart)
 	}
-	if len(b.labels) > 0 {
-		p.NominalX(b.labels...)
-		p.X.Min, p.X.Max = -0.6, float64(len(b.labels))-0.4 // whole bars at both ends
-		if p.X.Tick.Label.Rotation = 0.6; each < 2*p.X.Tick.Label.Font.Size {
-			p.X.Tick.Label.Rotation = math.Pi / 2
+	return nil
+}
+
+// scale has the axis of what is measured reach further than its bars.
+func (b bars) scale(axis *plot.Axis, further float64) {
+	if axis.Max *= further; axis.Max <= 0 {
+		axis.Max = 1
+	}
+	var marks plot.ConstantTicks
+	for _, t := range times {
+		marks = append(marks, plot.Tick{Value: height(t.seconds), Label: t.label})
+	}
+	axis.Tick.Marker = marks
+	if !b.times {
+		axis.Tick.Marker = plot.TickerFunc(numbers)
+	}
+}
+
+// numbers are the marks of an axis of numbers, which have a separator of thousands.
+func numbers(from, to float64) []plot.Tick {
+	marks := plot.DefaultTicks{}.Ticks(from, to)
+	for i, m := range marks {
+		if whole := math.Trunc(m.Value); m.Label != "" && whole == m.Value {
+			marks[i].Label = page.Count(int64(whole))
 		}
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = -1, -0.5
-	} else {
-		p.X.Label.Text = b.none
-		p.HideX()
 	}
-	if p.Y.Max *= 1.25; p.Y.Max <= 0 { // room for the legend
-		p.Y.Max = 1
-	}
-	if b.times {
-		var marks plot.ConstantTicks
-		for _, t := range times {
-			marks = append(marks, plot.Tick{Value: height(t.seconds), Label: t.label})
-		}
-		p.Y.Tick.Marker = marks
-	}
-	size := max(vg.Points(640), vg.Length(len(b.labels))*each+vg.Points(120))
-	image, err := p.WriterTo(size, vg.Points(400), format)
+	return marks
+}
+
+func (b bars) write(w io.Writer, p *plot.Plot, width, height vg.Length, format string) error {
+	image, err := p.WriterTo(width, height, format)
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", b.title, err)
 	}

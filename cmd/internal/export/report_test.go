@@ -226,18 +226,21 @@ func inStates() app.Report {
 }
 
 // TestPagesOfNumbers: a report that has a chart shows it on its page, as an element that
-// fetches nothing and names what it shows; its axis of times has seconds and days; numbers and
+// fetches nothing and names what it shows, drawn for a wide page and for a phone; its axis of times has seconds and days; numbers and
 // their heads stand at the right, with a separator of thousands. A mail has no chart.
 func TestPagesOfNumbers(t *testing.T) {
 	t.Parallel()
 	for _, days := range []int{0, 1, 400} {
 		out := string(asReport(t, throughput(days), FormatHTML))
-		if n := strings.Count(out, "<svg "); n != 1 || strings.Contains(out, "<?xml") || !strings.Contains(out, `<svg role="img" aria-label="Chart: What was done on each day" `) {
+		if n := strings.Count(out, "<svg "); n != 2 || strings.Contains(out, "<?xml") || !strings.Contains(out, `<svg class="wide" role="img" aria-label="Chart: What was done on each day" `) || !strings.Contains(out, `<svg class="phone" role="img" aria-label="Chart: What was done on each day" `) {
 			t.Errorf("%d days: %d charts", days, n)
 		}
 		last := made.AddDate(0, 0, max(days-1, 0)).Format(time.DateOnly)
-		if _, chart, _ := strings.Cut(out, "<svg "); days > 0 && !strings.Contains(chart, ">"+last+"</text>") {
-			t.Errorf("%d days: the chart does not name %s", days, last)
+		for _, class := range []string{"wide", "phone"} {
+			_, chart, _ := strings.Cut(out, `<svg class="`+class)
+			if chart, _, _ = strings.Cut(chart, "</svg>"); days > 0 && !strings.Contains(chart, ">"+last+"</text>") {
+				t.Errorf("%d days: the chart of a %s page does not name %s", days, class, last)
+			}
 		}
 	}
 	out := string(asReport(t, inStates(), FormatHTML))

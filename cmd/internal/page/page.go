@@ -30,7 +30,8 @@ type Table struct {
 	Title, None string // None is shown when there are no rows
 	Columns     []string
 	Rows        iter.Seq2[[]Cell, error]
-	// Figure draws the rows, after all of them were read, as an SVG element; nil = not drawn.
+	// Figure draws the rows, after all of them were read, as SVG elements: one of the class wide, and
+	// one of the class phone, which takes its place on narrow pages; nil = not drawn.
 	Figure func() (template.HTML, error)
 }
 
@@ -69,9 +70,11 @@ dl { display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1
 dt { color: var(--dim); }
 dd { margin: 0; }
 section { display: flex; flex-direction: column; }
-figure { order: -1; margin: 1.5rem 0 0; padding: .5rem; background: #fff; overflow-x: auto; border: 1px solid var(--line); }
+figure { order: -1; margin: 1.5rem 0 0; padding: .5rem; background: #fff; border: 1px solid var(--line); }
 thead .n { text-align: right; }
-figure svg { display: block; height: auto; max-width: 100%; min-width: 36rem; }
+figure svg { display: block; height: auto; max-width: 100%; margin: 0 auto; }
+figure .phone { display: none; }
+@media screen and (max-width: 40rem) { figure .wide { display: none; } figure .phone { display: block; } }
 footer { color: var(--dim); font-size: .9rem; }
 @media print { body { padding: 0; max-width: none; } }
 </style>
