@@ -5,10 +5,13 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -278,13 +281,34 @@ func (p *Tab) overflow() string {
 	})()`)
 }
 
-// findings returns what axe-core finds on the page: all its rules but those that are experimental.
+// unasked are the rules of axe-core that are not asked, each with the reason: all others are, also
+// those that it leaves out by itself, as that on the size of targets (WCAG 2.2 AA) and the experimental.
+var unasked = map[string]string{
+	"color-contrast-enhanced":             "WCAG AAA",
+	"identical-links-same-purpose":        "WCAG AAA",
+	"meta-refresh-no-exceptions":          "WCAG AAA",
+	"aria-roledescription":                "deprecated",
+	"audio-caption":                       "deprecated",
+	"duplicate-id":                        "deprecated",
+	"duplicate-id-active":                 "deprecated",
+	"landmark-complementary-is-top-level": "deprecated",
+}
+
+// findings returns what axe-core finds on the page.
 func (p *Tab) findings() []string {
 	p.t.Helper()
 	if !Eval[bool](p, "typeof axe === 'object'") {
 		Eval[bool](p, p.of.axe+"; true")
 	}
-	return Eval[[]string](p, `axe.run(document, {resultTypes: ["violations"]}).then((r) => r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`)
+	names, err := json.Marshal(slices.Sorted(maps.Keys(unasked)))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return Eval[[]string](p, `(() => {
+		const unasked = `+string(names)+`, rules = axe.getRules().map((r) => r.ruleId), unknown = unasked.filter((name) => !rules.includes(name));
+		const asked = Object.fromEntries(rules.map((name) => [name, {enabled: !unasked.includes(name)}]));
+		return axe.run(document, {resultTypes: ["violations"], rules: asked}).then((r) => unknown.map((name) => "there is no rule " + name).concat(r.violations.map((v) => v.id + ": " + v.help + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join(" | "))));
+	})()`)
 }
 
 // Picture returns as PNG what a window shows of the page.
