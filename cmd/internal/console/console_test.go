@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -29,6 +31,7 @@ import (
 // told are answers of the API by path, and what was asked for.
 type told struct {
 	answers map[string]any
+	refusal *problem.Problem // of all that is sent, nil = it is answered
 	mu      sync.Mutex
 	asked   []string
 }
@@ -39,6 +42,15 @@ func (a *told) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.asked = append(a.asked, r.Method+" "+r.URL.RequestURI())
 	a.mu.Unlock()
 	v := a.answers[r.URL.Path]
+	if now, is := v.(map[string]any); is && r.URL.Query().Has("at") && now["at"] == nil {
+		v = merged(now, map[string]any{"at": map[string]any{"seq": 7, "stored": "2026-11-28T10:00:00Z"}})
+	}
+	if as, ok := a.answers[r.URL.Path+"?format="+r.URL.Query().Get("format")]; ok {
+		v = as
+	}
+	if r.Method != http.MethodGet && a.refusal != nil {
+		v = a.refusal
+	}
 	if p, is := v.(*problem.Problem); is {
 		w.WriteHeader(p.Status)
 	} else if v == nil {
@@ -80,6 +92,30 @@ func visited(h http.Handler, method, path string, form url.Values, cookies ...*h
 	return w
 }
 
+// merged returns an object with more fields.
+func merged(of, more map[string]any) map[string]any {
+	all := maps.Clone(of)
+	maps.Copy(all, more)
+	return all
+}
+
+// eventsWith returns a stream of events in which outsiders wrote a name.
+func eventsWith(name string) string {
+	var b strings.Builder
+	b.WriteString("retry: 2000\n: here\nid: 0\n\n")
+	move := domain.JobMove{From: domain.JobProcessing, To: domain.JobFailed, Collection: name, Profile: name, Reason: &domain.Reason{Class: domain.ClassContent, Code: "timeout", Message: name, Worker: name, Host: name}}
+	for i := range 2 {
+		text, err := json.Marshal(event.Of(domain.Recorded{Event: domain.Event{Type: domain.EventJobFailed, Aggregate: domain.NewJobID(1).Aggregate(), Version: int64(i + 1), Data: &domain.JobMoved{JobMove: move}},
+			Seq: uint64(i + 1), Actor: domain.Actor(name), Stored: time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)}))
+		if err != nil {
+			panic(err) // an event has no value without JSON
+		}
+		_, _ = fmt.Fprintf(&b, "id: %d\ndata: %s\n\n", i+1, text)
+	}
+	b.WriteString(": end\n\n")
+	return b.String()
+}
+
 // some are answers of which every page shows something. name is in all that outsiders write.
 func some(name string) map[string]any {
 	const at = "2026-11-28T10:00:00Z"
@@ -91,15 +127,8 @@ func some(name string) map[string]any {
 	file := map[string]any{"id": strings.Repeat("ab", 32), "path": name, "status": "PROCESSED", "job_id": "jid0000000001", "batch_id": "bid0000000001", "url": name, "source": name, "size": 5,
 		"discovered_at": at, "status_since": at, "reason_message": name, "reason_class": "content", "reason_code": "x"}
 	retry := map[string]any{"job_id": "jid0000000001", "attempt": 1, "failed_in": "processing", "class": "content", "code": "x", "message": name, "failed_at": at, "outcome": "failed_again", "file_name": name}
-	with := func(of map[string]any, more map[string]any) map[string]any {
-		all := map[string]any{}
-		for _, m := range []map[string]any{of, more} {
-			for k, v := range m {
-				all[k] = v
-			}
-		}
-		return all
-	}
+	with := merged
+	effects := map[string]any{"id": "1", "from": "failed", "status": "pending", "version": 4, "effects": []string{name}}
 	list := func(item any) map[string]any {
 		return map[string]any{"items": []any{item}, "total": 1234567, "next": "bmV4dA"}
 	}
@@ -111,7 +140,7 @@ func some(name string) map[string]any {
 		"/v1/batches/bid0000000001": with(batch, map[string]any{"jobs": []any{job}, "jobs_total": 1234, "truncated": true, "next_step": "requeue them", "messages": []any{map[string]any{"about": "report", "channel": "mail", "state": "failed", "error": name}},
 			"callbacks": []any{map[string]any{"job_id": "jid0000000001", "host": name, "state": "failed", "attempts": 3, "error": name, "last_attempt_at": at}}}),
 		"/v1/batches/bid0000000001/report": with(batch, map[string]any{"retries": []any{retry}, "retries_total": 1, "reports_made": []any{map[string]any{"report": 1, "kind": "first", "status": "failed", "reported_at": at}}}),
-		"/v1/events":                       "retry: 2000\n: here\nid: 0\n\n: end\n\n",
+		"/v1/events":                       eventsWith(name),
 		"/v1/jobs/jid0000000001": with(job, map[string]any{"file_counts": map[string]any{"files_listed": 30, "files_processed": 30}, "first_files": []any{file}, "retries": []any{retry}, "transitions": []any{
 			map[string]any{"to_status": "pending", "at": at, "actor": "daemon/batch"}, map[string]any{"from_status": "pending", "to_status": "failed", "at": at, "seconds": 90061.5, "reason_message": name, "reason_class": "system", "reason_code": "timeout"}},
 			"steps": []any{map[string]any{"step": "virus", "id": "eid1", "status": "failed", "reason": name}}}),
@@ -154,12 +183,13 @@ func some(name string) map[string]any {
 		"/v1/reports":                             map[string]any{"items": []any{map[string]any{"name": "failures", "about": "What failed", "plot": true}, map[string]any{"name": "batch", "needs_batch": true}}},
 		"/v1/uploads/u1":                          map[string]any{"id": "u1", "state": "refused", "file_name": name, "refused": map[string]any{"reason": name}},
 		"/v1/compute/entries/eid0000000001/retry": map[string]any{"id": "eid0000000001", "from": "FAILED", "status": "PENDING", "version": 4, "effects": []string{name}},
-		"/v1/jobs/jid0000000001/requeue":          map[string]any{"id": "jid0000000001", "from": "failed", "status": "pending", "version": 4, "effects": []string{name}},
-		"/v1/bulk-actions":                        map[string]any{"items": []any{map[string]any{"id": "b1", "by": name, "state": "running", "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}, "done": 3}}, "matched": 200, "first": []any{map[string]any{"id": "jid0000000001", "refusal": name}}},
-		"/v1/bulk-actions/b1":                     map[string]any{"id": "b1", "state": "running", "by": name, "matched": 200, "done": 3, "refused": 1, "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}},
-		"/v1/bulk-actions/b1/items":               map[string]any{"items": []any{map[string]any{"id": "jid0000000001", "outcome": "refused", "message": name}}},
-		"/v1/deposit-queues/metadata/board":       map[string]any{"queue": "metadata", "waiting": 3, "users": []any{map[string]any{"user": name, "waiting": 3, "position": 1, "expected_seconds": 61}}},
-		"/v1/deposit-queues/query/board":          map[string]any{"queue": "query", "stopped": name},
+		"/v1/jobs/jid0000000001/requeue":          effects, "/v1/batches/bid0000000001/release": effects, "/v1/files/" + strings.Repeat("ab", 32) + "/requeue": effects, "/v1/queues/pending/pause": effects, "/v1/collections/test/hold": effects,
+		"/v1/slots/s1/close": effects, "/v1/discoveries/d1/pause": effects, "/v1/queries/qid0000000001/fail": effects, "/v1/objects/ark:/1/x/withdraw": effects,
+		"/v1/bulk-actions":                  map[string]any{"items": []any{map[string]any{"id": "b1", "by": name, "state": "running", "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}, "done": 3}}, "matched": 200, "first": []any{map[string]any{"id": "jid0000000001", "refusal": name}}},
+		"/v1/bulk-actions/b1":               map[string]any{"id": "b1", "state": "running", "by": name, "matched": 200, "done": 3, "refused": 1, "request": map[string]any{"kind": "job", "verb": "requeue", "reason": name}},
+		"/v1/bulk-actions/b1/items":         map[string]any{"items": []any{map[string]any{"id": "jid0000000001", "outcome": "refused", "message": name}}},
+		"/v1/deposit-queues/metadata/board": map[string]any{"queue": "metadata", "waiting": 3, "users": []any{map[string]any{"user": name, "waiting": 3, "position": 1, "expected_seconds": 61}}},
+		"/v1/deposit-queues/query/board":    map[string]any{"queue": "query", "stopped": name},
 	}
 }
 
@@ -168,6 +198,8 @@ func pagesOfAll() []string {
 	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
 		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "workers", Path + "deposits", Path + "deposits/u1/do/rm", Path + "poison", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
 		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "keys/abcdefgh/do/revoke", Path + "people/ana/do/disable", Path + "people/ana/do/password", Path + "people/ana/do/grant", Path + "people/ana/do/withdraw?role=reader&collections=maps", Path + "people/ana/do/key", Path + "people/ana/do/identity", Path + "people/ana/do/set", Path + "new-user", Path + "profiles", Path + "profiles/test", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
+		Path + "batches/bid0000000001?at=7", Path + "files/" + strings.Repeat("ab", 32) + "?at=7", Path + "batches/all?verb=release&state=held", Path + "files/all?verb=requeue&state=DOWNLOADING_FAILED", Path + "batches/bid0000000001/do/release", Path + "files/" + strings.Repeat("ab", 32) + "/do/requeue", Path + "queues/pending/do/pause", Path + "collections/test/do/hold",
+		Path + "slots/s1/do/close", Path + "directories/d1/do/pause", Path + "queries/qid0000000001/do/fail", Path + "objects/ark:%2F1%2Fx/do/withdraw", Path + "reports?batch=bid0000000001",
 		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
 }
 
@@ -198,6 +230,12 @@ func TestHostileNames(t *testing.T) {
 		}
 		if text := w.Body.String(); strings.ContainsAny(text, "\u202E\x07\x1b") || strings.Contains(text, "ZgotmplZ") {
 			t.Errorf("%s has characters that are no text", path)
+		}
+		// What they wrote in events is there: the reason, and who did it.
+		if caption, shown := map[string]string{Path + "events": "Events", Path + "batches/bid0000000001": "Life"}[path]; shown {
+			if _, life, _ := strings.Cut(w.Body.String(), "<caption>"+caption); strings.Count(life, "&lt;script&gt;alert(1)") < 4 {
+				t.Errorf("%s does not show what is in events:\n%s", path, life)
+			}
 		}
 		if path == Path+"batches" {
 			if n := strings.Count(w.Body.String(), "long"); n > 200 {
