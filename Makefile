@@ -79,7 +79,7 @@ build: ## build bin/accession, static, without cgo
 # damages one thing, or takes one row of a table, after another. A new one is named here.
 LARGE        := TestCrowdOfPasswords|TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps
 DYING        := TestBulkActions(OfDrops|ThatSend)|TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps|InTasks)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|EntriesAndQueries|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad|EntriesUnderKills|ServiceRecordsOnce|StoresOnce|OCFLWriterThatIsKilled
-TABLES       := TestEvery(Row|Refusal)|HostileCrowdOfProcesses
+TABLES       := TestEvery(Row|Refusal|FaultOf)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
 

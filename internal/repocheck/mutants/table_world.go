@@ -94,6 +94,10 @@ var world = []Mutant{{
 	At: "cmd/internal/daemon/naming (*Task).register", Do: []Op{Field("Request", "Identifier", `map[bool]string{true: reserved.Name + ".2", false: reserved.Name}[t.Job.Reason != nil]`)},
 	Package: e2e, Test: "TestMintersKilledAtEachStep/ezid_lost_before",
 }, {
+	Name: "the name of a job whose row has a bad file name", Why: "the mail and the tables name the same job differently",
+	At: "cmd/internal/daemon/report JobName", Do: []Op{Never("RowFault")},
+	Package: "cmd/internal/daemon/report", Test: "TestJobName",
+}, {
 	Name: "a name that its service refuses", Why: "the object is stored under a name that leads nowhere",
 	At: "cmd/internal/daemon/naming (*Task).Identify", Do: []Op{Call("register", "error(nil)")},
 	Package: "cmd/internal/daemon/naming", Test: "TestRegisteredOnce",

@@ -31,6 +31,30 @@ func body(failures int) report.Body {
 	return r
 }
 
+// TestJobName: a job is named in a mail as it is in the tables.
+func TestJobName(t *testing.T) {
+	t.Parallel()
+	fault := &domain.Reason{Class: domain.ClassContent, Code: domain.CodeRowFault, Message: "line 4: the file name is bad"}
+	for _, c := range []struct {
+		file, url, title string
+		fault            *domain.Reason
+		want             string
+	}{
+		{"a.txt", "https://example.org/b.txt", "A title", nil, "a.txt"},
+		{"", "https://example.org/b.txt", "A title", nil, "b.txt"},
+		{"", "https://example.org/b.txt", "A title", fault, "A title"},
+		{"", "https://example.org/b.txt", "", fault, "row 2"},
+		{"a.txt", "", "", fault, "a.txt"},
+		{"", "", "", fault, "row 2"},
+	} {
+		j := domain.Job{Metadata: domain.Metadata{ErcWhat: c.title},
+			Configuration: domain.Configuration{FileName: c.file, PayloadURL: c.url, RowFault: c.fault, Row: 1}}
+		if got := report.JobName(j); got != c.want {
+			t.Errorf("%+v is %q", c, got)
+		}
+	}
+}
+
 // TestLetter: the mail with a report says it in words and as a page, what failed first, and
 // has its jobs and the whole of it attached.
 func TestLetter(t *testing.T) {

@@ -71,11 +71,12 @@ func JobOf(j domain.Job) Job {
 	return r
 }
 
-// JobName returns the name by which a person knows the job's payload.
+// JobName returns the name by which a person knows the job's payload. A row whose name is at
+// fault has the one that the tables give it.
 func JobName(j domain.Job) string {
 	c := j.Configuration
-	if c.FileName == "" && c.PayloadURL == "" {
-		return fmt.Sprintf("row %d", c.Row+1)
+	if c.FileName == "" && (c.PayloadURL == "" || c.RowFault != nil) {
+		return cmp.Or(j.Metadata.ErcWhat, fmt.Sprintf("row %d", c.Row+1))
 	}
 	return cmp.Or(c.FileName, manifest.PayloadName(c.PayloadURL))
 }
