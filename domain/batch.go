@@ -3,8 +3,7 @@ package domain
 // BatchState is the status of a batch.
 type BatchState string
 
-// The states of a batch. BatchNone is the state before the first event and is never
-// stored.
+// The states of a batch. BatchNone is the state before the first event and is never stored.
 const (
 	BatchNone            BatchState = ""
 	BatchPending         BatchState = "pending"
@@ -81,8 +80,7 @@ const (
 
 // SubmissionTypes lists every type.
 var SubmissionTypes = []SubmissionType{
-	TypeFile, TypeContainer, TypeObjectManifest,
-	TypeBatchManifest, TypeContainerBatchManifest, TypeFileBatchManifest, TypeMetadata,
+	TypeFile, TypeContainer, TypeObjectManifest, TypeBatchManifest, TypeContainerBatchManifest, TypeFileBatchManifest, TypeMetadata,
 }
 
 // Batch reports whether each row of the payload becomes a job of its own.
@@ -90,8 +88,7 @@ func (t SubmissionType) Batch() bool {
 	return t == TypeBatchManifest || t == TypeContainerBatchManifest || t == TypeFileBatchManifest
 }
 
-// PayloadType returns the payload type of the jobs made from a submission of this
-// type.
+// PayloadType returns the payload type of the jobs made from a submission of this type.
 func (t SubmissionType) PayloadType() SubmissionType {
 	switch t {
 	case TypeBatchManifest:
@@ -116,7 +113,7 @@ type Submission struct {
 	ErcWho          string         `json:"erc_who"`
 	ErcWhen         string         `json:"erc_when"`
 	ErcWhere        string         `json:"erc_where"`
-	Type            SubmissionType `json:"type"`
+	Type            SubmissionType `json:"type"`            // "" = its content says it, when the batch is listed
 	SubmissionMode  string         `json:"submission_mode"` // add or update
 	DigestAlgorithm string         `json:"digest_algorithm,omitempty"`
 	DigestValue     string         `json:"digest_value,omitempty"`
@@ -141,6 +138,8 @@ type Listing struct {
 	FirstJID       JobID  `json:"first_jid"`
 	ManifestURL    string `json:"manifest_url,omitempty"` // the copy that was listed
 	ManifestSHA256 string `json:"manifest_sha256,omitempty"`
+
+	Type SubmissionType `json:"type,omitempty"` // by the content; left out where the submission says it
 }
 
 // MetadataRecords counts the records of a metadata deposit, and names the list that has the
@@ -167,6 +166,14 @@ type Batch struct {
 	Ticket     *Ticket // in a deposit queue, nil = none
 	Modified   Time
 	CommandID  string // the command that wrote Version
+}
+
+// Type returns what was sent: as the submission or else the listing says, "" = not known yet.
+func (b Batch) Type() SubmissionType {
+	if b.Listing != nil && b.Listing.Type != "" {
+		return b.Listing.Type
+	}
+	return b.Submission.Type
 }
 
 // Cleaned reports whether the batch was deleted by the clean-up of ended batches (B13,

@@ -31,13 +31,12 @@ func DecideBatch(b Batch, cmd BatchCommand, f Facts) (Decision, error) {
 	case ListBatch:
 		return d.list(c, f)
 	case StartBatch:
-		if b.Waits() {
+		switch {
+		case b.Waits():
 			return d.refuseWaiting()
-		}
-		if b.State == BatchPending && c.Problem == nil && !b.AllJobsExist() {
+		case b.State == BatchPending && c.Problem == nil && !b.AllJobsExist():
 			return d.refuse(CodeJobsMissing, "not all of the batch's jobs exist yet")
-		}
-		if b.State == BatchPending && c.Problem != nil && b.Listing != nil {
+		case b.State == BatchPending && c.Problem != nil && b.Listing != nil:
 			return d.refuse(CodeJobsExist, "the batch was listed, so its manifest cannot be bad")
 		}
 		dec, err := d.moveOnly(EventBatchStarted, Require{}, c.Problem)
@@ -156,13 +155,12 @@ func (d batchDecider) park(c ParkBatch) (Decision, error) {
 
 // release decides that a held batch goes on; it waits in its deposit queue again.
 func (d batchDecider) release(why *Reason, f Facts, unpark bool) (Decision, error) {
-	if d.b.State != BatchHeld {
+	switch {
+	case d.b.State != BatchHeld:
 		return d.refuse(CodeIllegal, "")
-	}
-	if d.b.Parked() != unpark {
+	case d.b.Parked() != unpark:
 		return d.refuseParked()
-	}
-	if f.CollectionHold != nil {
+	case f.CollectionHold != nil:
 		return d.refuse(CodeCollectionHeld, Held(f.Collection, *f.CollectionHold).Message+"; release that hold first")
 	}
 	return d.transition(EventBatchReleased, Require{Holds: true}, func(m BatchMove) EventData {

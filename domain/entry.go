@@ -14,15 +14,13 @@ const (
 
 // entryRegistry is the part of entries of [Registry].
 var entryRegistry = []EventDef{
-	{EventEntryRequested, KindEntry, newEntryMove, "Work was asked for, and waits in the compute queue."},
-	{EventEntryClaimed, KindEntry, newEntryMove, "A worker has taken the entry."},
-	{EventEntryReturned, KindEntry, newEntryMove, "The entry waits again: its worker gave it back or is gone, or an operator tries it again."},
-	{EventEntryCompleted, KindEntry, newEntryMove, "The work is done, and its result is stored."},
-	{EventEntryFailed, KindEntry, newEntryMove, "The work failed, or its attempts are used up."},
-	{EventEntryPurged, KindEntry, newEntryMove, "The entry had ended for its retention time, and has left the live state."},
+	{EventEntryRequested, KindEntry, data[EntryMove], "Work was asked for, and waits in the compute queue."},
+	{EventEntryClaimed, KindEntry, data[EntryMove], "A worker has taken the entry."},
+	{EventEntryReturned, KindEntry, data[EntryMove], "The entry waits again: its worker gave it back or is gone, or an operator tries it again."},
+	{EventEntryCompleted, KindEntry, data[EntryMove], "The work is done, and its result is stored."},
+	{EventEntryFailed, KindEntry, data[EntryMove], "The work failed, or its attempts are used up."},
+	{EventEntryPurged, KindEntry, data[EntryMove], "The entry had ended for its retention time, and has left the live state."},
 }
-
-func newEntryMove() EventData { return &EntryMove{} }
 
 // EntryMove is the data of every entry event. Each stands alone but for what was asked for,
 // which only entry.requested has.

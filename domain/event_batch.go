@@ -49,8 +49,7 @@ type BatchMove struct {
 	Reason     *Reason    `json:"reason,omitempty"`
 	Collection string     `json:"collection,omitempty"` // of the profile when the event was written
 	Profile    string     `json:"profile,omitempty"`
-	// Ticket is that of the batch in a deposit queue from this event on; left out
-	// where it stays.
+	// Ticket is that of the batch in a deposit queue from this event on; left out where it stays.
 	Ticket *Ticket `json:"ticket,omitempty"`
 	// Ring is where the ring of the queue stands when a batch has left it.
 	Ring *RingPosition `json:"ring,omitempty"`
@@ -97,8 +96,7 @@ type BatchReport struct {
 	Report Report `json:"report"`
 }
 
-// BatchReported is the data of batch.reported: the delivery of one message. The
-// receiver's address is no part of it.
+// BatchReported is the data of batch.reported: the delivery of one message, without its receiver.
 type BatchReported struct {
 	BatchMove
 	Channel   string `json:"channel"` // mail

@@ -15,7 +15,7 @@ type Layer struct {
 var (
 	domain    = []string{"domain/..."}
 	adapters  = []string{"eventstore/zklive/...", "eventstore/jslog/...", "eventstore/memory/...", "eventstore/follow/..."}
-	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/openid", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack", "cmd/internal/replica", "cmd/internal/outside", "cmd/internal/stepservice"}
+	effects   = []string{"cmd/internal/fetch/...", "cmd/internal/store/...", "cmd/internal/mint/...", "cmd/internal/notify/...", "cmd/internal/openid", "cmd/internal/page", "cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/drop", "cmd/internal/validate", "cmd/internal/unpack", "cmd/internal/sniff", "cmd/internal/replica", "cmd/internal/outside", "cmd/internal/stepservice"}
 	codec     = []string{"eventstore/codec"}
 	recent    = []string{"eventstore/internal/recent"}
 	writePath = []string{"eventstore/relay", "eventstore/files"}
@@ -101,6 +101,10 @@ var Layers = []Layer{
 		// Copies stored versions to other stores, as profiles say.
 		Packages: []string{"cmd/internal/replica"},
 		May:      join(domain, []string{"cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/store/..."}),
+	}, {
+		// What a payload is by its content, such as a container.
+		Packages: []string{"cmd/internal/sniff"},
+		May:      join(domain, []string{"cmd/internal/unpack"}),
 	}, {
 		Packages: effects,
 		May:      domain,

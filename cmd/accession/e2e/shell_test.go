@@ -115,7 +115,7 @@ func TestTheProgramFromTheShell(t *testing.T) {
 	step(0, "no batches", "batch", "ls")
 	step(0, "no process serves", "status")
 	// Accepted while no worker runs: it is there in the same instant.
-	step(0, "bid0000000001 accepted as file", "submit", "--profile", "maps", depositor.URL+samples.SingleFile)
+	step(0, "bid0000000001 accepted; its content will say what it is", "submit", "--profile", "maps", depositor.URL+samples.SingleFile)
 	step(0, "its jobs are not in the tables yet", "batch", "show", "bid0000000001")
 	step(4, "there is no such batch", "batch", "show", "bid0000000009")
 

@@ -4,8 +4,10 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -53,78 +55,80 @@ type typedPayload struct {
 	kind domain.SubmissionType
 }
 
-// TestTypeByContent: where the name of a URL does not say what is behind it, its first bytes do,
-// whether its server knows ranges or not, and each kind of payload walks all the way through. What
-// cannot be looked at is refused with how to go on, and its server is asked once.
+// TestTypeByContent: what is behind a URL whose name is not that of a container is what its first
+// bytes say, whether its server knows ranges or not, and each kind of payload walks all the way
+// through. Where they cannot be had an ending that tells counts, with a warning; without one the
+// server is asked again, and then the batch fails and says why.
 func TestTypeByContent(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
 	in.editProfile("fetch:", "metadata: [{root: '{https://accession.test/ns/records}records', record: record, identifier: identifier, title: titles/title}]\nfetch:")
-	var served atomic.Pointer[map[string]typedPayload]
-	var away atomic.Int32
+	var payloads map[string]typedPayload
+	var ill, away atomic.Int32
 	base := webServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		how, name, _ := strings.Cut(r.URL.Path[1:], "/")
-		p, known := (*served.Load())[strings.TrimSuffix(strings.TrimSuffix(name, ".bin"), ".checkm")]
+		p, known := payloads[strings.TrimSuffix(name, path.Ext(name))]
 		switch {
-		case how == "away":
-			away.Add(1)
+		case how == "ill" && ill.Add(1) == 1, how == "away" && away.Add(1) > 0:
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case !known:
 			http.NotFound(w, r)
-		case how == "ranges":
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.data))
-		default: // it refuses ranges
+		case how == "whole": // it refuses ranges
 			_, _ = w.Write(p.data)
+		default:
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.data))
 		}
 	}))
-	payloads := in.payloads(base)
-	served.Store(&payloads)
+	payloads = in.payloads(base)
 	in.serveInProcess()
 	all := map[string]domain.BatchID{}
-	submit := func(path string, want domain.SubmissionType) {
+	submit := func(d app.Deposit) domain.BatchID {
 		t.Helper()
-		s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "tester", Payload: base + path, Title: path})
-		if err != nil || s.Type != want {
-			t.Errorf("%s: type %q, %v; want %q", path, s.Type, err, want)
-			return
+		d.Profile, d.Submitter, d.Payload = "test", "tester", base+d.Payload
+		s, err := in.app.Submit(in.ctx(), d)
+		if err != nil || s.Type != d.Type {
+			t.Fatalf("%s: type %q, %v", d.Payload, s.Type, err)
 		}
-		all[path] = s.Batch
+		return s.Batch
 	}
-	for name, p := range payloads {
-		submit("/ranges/"+name, p.kind)
-		submit("/whole/"+name+".bin", p.kind)
-	}
-	submit("/ranges/objects.checkm?token=s3cret", domain.TypeBatchManifest)
-	for path, id := range all {
-		if v := in.rest(id); v.Status != "completed" || len(v.Jobs) != 1 {
-			t.Errorf("%s: %s with %d jobs", path, v.Status, len(v.Jobs))
+	for name := range payloads {
+		for _, url := range []string{"/ranges/" + name, "/whole/" + name + ".bin", "/ranges/" + name + ".txt"} {
+			all[url] = submit(app.Deposit{Payload: url})
 		}
 	}
-	for url, says := range map[string]string{
-		base + "/away/box": "503", base + "/ranges/none": "404", "http://" + closedPort(t) + "/box": "refuses connections", base + "/ranges/letter.checkm?token=s3cret": "does not begin as one",
-		"http://10.0.0.1/box": "may not reach",
+	all["/ill/zip"], all["/ranges/objects.checkm"] = submit(app.Deposit{Payload: "/ill/zip"}), submit(app.Deposit{Payload: "/ranges/objects.checkm?token=s3cret"})
+	for url, id := range all {
+		want := payloads[strings.TrimSuffix(path.Base(url), path.Ext(url))].kind
+		if v := in.rest(id); v.Status != "completed" || len(v.Jobs) != 1 || v.Type != string(want) {
+			t.Errorf("%s: %s of type %q with %d jobs, want %q", url, v.Status, v.Type, len(v.Jobs), want)
+		}
+	}
+	for _, c := range []struct {
+		deposit app.Deposit
+		code    domain.Code
+		says    string
+	}{
+		{app.Deposit{Payload: "/away/box"}, "http_status", "503"}, {app.Deposit{Payload: "/ranges/none"}, "http_status", "404"},
+		{app.Deposit{Payload: "/ranges/letter.checkm?token=s3cret"}, domain.CodeManifestInvalid, "does not begin as one"},
+		{app.Deposit{Payload: "/ranges/files", LocalIDs: []string{"shelf 9"}}, domain.CodeManifestInvalid, "has many objects"},
+		{app.Deposit{Payload: "/ranges/letter", Mode: "update"}, "identifier_missing", "must name its object"},
 	} {
-		_, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "tester", Payload: url})
-		known, is := err.(*app.Error) //nolint:errorlint // of which it is one
-		if !is || known.Kind != app.Invalid || !strings.Contains(known.Error(), says) || !strings.Contains(known.Hint, "--type") || strings.Contains(known.Error(), "s3cret") {
-			t.Errorf("%s: %v", url, err)
+		v := in.rest(submit(c.deposit))
+		if v.Status != "failed" || len(v.Jobs) != 0 || v.Type != "" || deref(v.ReasonCode) != string(c.code) || !strings.Contains(deref(v.ReasonMessage), c.says) || strings.Contains(deref(v.ReasonMessage), "s3cret") {
+			t.Errorf("%s: %s of type %q, %+v", c.deposit.Payload, v.Status, v.Type, deref(v.ReasonMessage))
 		}
 	}
-	if n := away.Load(); n != 1 {
-		t.Errorf("a server that is ill was asked %d times", n)
+	if n := away.Load(); n != 2 {
+		t.Errorf("a server that is ill was asked %d times, of 2 attempts", n)
 	}
-	if _, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "tester", Payload: base + "/ranges/files", LocalIDs: []string{"shelf 9"}}); err == nil || !strings.Contains(err.Error(), "batch") {
-		t.Errorf("a batch has the name of one object: %v", err)
+	// Of a name that tells, the job has the fault of the server, and can be requeued.
+	v := in.rest(submit(app.Deposit{Payload: "/ranges/none.pdf"}))
+	if v.Status != "failed" || len(v.Jobs) != 1 || deref(v.Jobs[0].ReasonCode) != "http_status" || len(v.Warnings) != 1 || !strings.Contains(fmt.Sprint(v.Warnings[0]), "404") {
+		t.Errorf("%s with %+v, warnings %v", v.Status, v.Jobs, v.Warnings)
 	}
-	// With a type nothing is asked, and under a key the batch is there though its server is not.
-	once := app.Deposit{Profile: "test", Submitter: "tester", Payload: base + "/ranges/object", Key: "once"}
-	first, err := in.app.Submit(in.ctx(), once)
-	in.must(err)
-	served.Store(new(map[string]typedPayload))
-	if again, err := in.app.Submit(in.ctx(), once); err != nil || again.Batch != first.Batch || again.Type != domain.TypeObjectManifest || !again.Again {
-		t.Errorf("%+v, %v", again, err)
+	// With a type nothing is asked before the job.
+	if v := in.rest(submit(app.Deposit{Payload: "/ranges/zip", Type: domain.TypeFile})); v.Status != "completed" || v.Type != string(domain.TypeFile) {
+		t.Errorf("%s of type %q", v.Status, v.Type)
 	}
-	if s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "tester", Payload: base + "/away/box", Type: domain.TypeContainer}); err != nil || s.Type != domain.TypeContainer || away.Load() != 1 {
-		t.Errorf("%+v, %v", s, err)
-	}
+	in.agree()
 }

@@ -32,10 +32,10 @@ func TestWhatAPayloadIs(t *testing.T) {
 	}
 	plain, empty, long := keep("letter", "Dear all,\n"), keep("empty", ""), keep("long", strings.Repeat("x", 70<<10))
 	for payload, want := range map[string]domain.SubmissionType{
-		"https://example.org/a/tide.csv":         domain.TypeFile,
+		"https://example.org/a/tide.csv":         "", // what is there says it
 		"https://example.org/a/tide.ZIP?x=y":     domain.TypeContainer,
 		"https://example.org/a/tide.tar.gz":      domain.TypeContainer,
-		"https://example.org/":                   "", // what is there says it
+		"https://example.org/":                   "",
 		"https://example.org/v1.2":               "",
 		"https://example.org/x.checkm":           "",
 		"https://example.org/x.bin?name=y.zip":   "",

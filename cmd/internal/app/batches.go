@@ -104,7 +104,7 @@ func (a *App) liveBatch(ctx context.Context, id domain.BatchID) (v BatchView, er
 	}
 	b := at.State
 	v.ID, v.BatchID = string(id), string(id)
-	v.Status, v.Submitter, v.ProfileName, v.Type = string(b.State), b.Submission.Submitter, b.Submission.ProfileName, string(b.Submission.Type)
+	v.Status, v.Submitter, v.ProfileName, v.Type = string(b.State), b.Submission.Submitter, b.Submission.ProfileName, string(b.Type())
 	v.ErcWhat, v.FileName = b.Submission.ErcWhat, b.Submission.FileName
 	switch {
 	case b.Listing != nil:

@@ -14,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/intake"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/sniff"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -56,7 +57,7 @@ type Deposit struct {
 type Submitted struct {
 	Batch      domain.BatchID        `json:"id"`
 	Version    int64                 `json:"version"`
-	Type       domain.SubmissionType `json:"type"`
+	Type       domain.SubmissionType `json:"type"`        // "" = its content will say it
 	PayloadURL string                `json:"payload_url"` // without its query, which may be a secret
 	intake.Earlier
 	// Again says that an earlier request under the same key has made the batch.
@@ -64,8 +65,8 @@ type Submitted struct {
 }
 
 // Submit creates a batch for a deposit (B1), unless an earlier request under the same key
-// has. It stores a local file in the object store first. A missing type is guessed from the
-// name of a URL or a container, else from the content.
+// has. It stores a local file in the object store first. A missing type is that of a container
+// by its name, of a local file by its content, and of a URL found out when the batch is listed.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer Explained(&err, "submit")
 	sub, local, err := a.checked(d, func() (*profile.Set, error) { return a.ProfileSet(ctx) })
@@ -98,16 +99,6 @@ func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 				return s, err
 			}
 		}
-	}
-	if sub.Type == "" && once.requested() { // what was found out then
-		earlier, _, err := once.accepted(ctx, live, once.command.Batch)
-		if err != nil {
-			return s, err
-		}
-		sub.Type = earlier.Type
-	}
-	if err := a.settle(ctx, d, &sub); err != nil {
-		return s, err
 	}
 	sub.Received = domain.At(cmp.Or(d.Received, handler.Clock()))
 	sub.SubmissionID, sub.User, sub.Slot = d.ID, cmp.Or(d.User, a.Actor.User()), d.Slot
@@ -255,44 +246,20 @@ func (d Deposit) check() (sub domain.Submission, local bool, err error) {
 	if d.Key != "" {
 		sub.KeySHA256 = record.KeySHA256(d.Key)
 	}
-	if sub.Type == "" {
+	if sub.Type == "" && !sniff.Telling(d.Payload) { // its content may be a batch manifest
 		return sub, local, nil
 	}
 	return sub, local, named(sub)
 }
 
 // named checks that a submission names its object, or does not, as its type and mode have it.
+// One without a type counts as a file.
 func named(sub domain.Submission) error {
 	named := sub.Primary != "" || len(sub.LocalIDs) > 0
 	if what, hint := manifest.CheckNamed(string(sub.Type), sub.Type.Batch(), named, sub.SubmissionMode == modeUpdate); what != "" {
 		return &Error{Kind: Invalid, What: "submit", Err: errors.New(what), Hint: hint}
 	}
 	return nil
-}
-
-// settle finds out the type of a submission that has none, by what is behind its URL.
-func (a *App) settle(ctx context.Context, d Deposit, sub *domain.Submission) error {
-	if sub.Type != "" {
-		return nil
-	}
-	profiles, err := a.ProfileSet(ctx)
-	if err != nil {
-		return err
-	}
-	p, err := profiles.Get(sub.ProfileName)
-	if err != nil {
-		return err
-	}
-	client, err := a.Open.Requests(ctx)
-	if err != nil {
-		return err
-	}
-	t, hint, err := intake.Look(ctx, client, d.Payload, p)
-	if err != nil {
-		return &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
-	}
-	sub.Type = t
-	return named(*sub)
 }
 
 func join[T ~string](list []T) string {
@@ -303,18 +270,21 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// guess returns the type of a payload by its name, else of a local file by its content.
+// guess returns the type of a payload by its name, else of a local file by its content. What is
+// behind a URL is found out when the batch is listed.
 func guess(payload string, local bool) (domain.SubmissionType, error) {
-	t := intake.Named(payload, local)
-	if t != "" || !local { // what is behind a URL is looked at when nothing else is wrong
-		return t, nil
+	if sniff.Container(payload, local) {
+		return domain.TypeContainer, nil
+	}
+	if !local {
+		return "", nil
 	}
 	f, err := openLocal(payload)
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	t, hint, err := intake.Guess(payload, local, f)
+	t, hint, err := sniff.Type(payload, local, f)
 	if err != nil {
 		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
 	}

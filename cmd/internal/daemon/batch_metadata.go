@@ -32,7 +32,7 @@ func (s *steps) listMetadata(ctx context.Context, p Profile, t *BatchTask) error
 	if errors.As(err, &fault) {
 		return reason.Content(domain.CodeManifestInvalid, "%s", reason.Bounded(fault.Error()))
 	}
-	listing := domain.Listing{Rows: 1}
+	listing := domain.Listing{Rows: 1, Type: domain.TypeMetadata}
 	if err == nil {
 		err = s.keepManifest(ctx, t.Batch.ID, ".xml", data, &listing)
 	}

@@ -44,10 +44,13 @@ func (s *steps) batchPending(ctx context.Context, t *BatchTask) Outcome {
 		}
 	}
 	var rows []manifest.Row
-	if t.Batch.Submission.Type == domain.TypeMetadata {
+	is, warnings, err := s.TypeOf(ctx, p, t.Batch)
+	switch {
+	case err != nil:
+	case is == domain.TypeMetadata:
 		err = s.listMetadata(ctx, p, t)
-	} else {
-		rows, err = s.list(ctx, p, t)
+	default:
+		rows, err = s.list(ctx, p, t, is, warnings)
 	}
 	if err == nil {
 		err = s.createJobs(ctx, p, t, rows)
@@ -81,18 +84,17 @@ func (s *steps) held(ctx context.Context, p Profile) (*domain.Reason, error) {
 	return nil, nil
 }
 
-// list returns the rows of the batch, nil for a batch of one job, and lists the batch
-// unless an earlier worker did.
-func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.Row, error) {
-	sub, listing := t.Batch.Submission, domain.Listing{Rows: 1}
+// list returns the rows of the batch, nil for a batch of one job, and lists the batch with its
+// type unless an earlier worker did.
+func (s *steps) list(ctx context.Context, p Profile, t *BatchTask, is domain.SubmissionType, warnings []string) ([]manifest.Row, error) {
+	listing := domain.Listing{Rows: 1, Type: is}
 	var rows []manifest.Row
-	var warnings []string
-	if sub.Type.Batch() {
+	if is.Batch() {
 		data, err := s.batchManifest(ctx, p, t)
 		if err != nil {
 			return nil, err
 		}
-		m, err := parseBatch(data, p, sub.Type)
+		m, err := parseBatch(data, p, is)
 		if err != nil {
 			return nil, err
 		}
@@ -116,6 +118,9 @@ func (s *steps) list(ctx context.Context, p Profile, t *BatchTask) ([]manifest.R
 
 // keepListing keeps the warnings, reserves the ids of the jobs and lists the batch.
 func (s *steps) keepListing(ctx context.Context, t *BatchTask, cmd domain.ListBatch) (err error) {
+	if t.Batch.Submission.Type != "" {
+		cmd.Listing.Type = "" // the submission says it
+	}
 	cmd.Warnings = append(s.Repeated(ctx, t.Batch.ID, t.Batch.Submission, cmd.Listing.ManifestSHA256), cmd.Warnings...)
 	if err := s.keepWarnings(ctx, t.Batch.ID, report.OfBatch, cmd.Warnings); err != nil {
 		return err
@@ -156,7 +161,7 @@ func (s *steps) batchManifest(ctx context.Context, p Profile, t *BatchTask) ([]b
 // manifestUnread returns the outcome of an attempt at a depositor's manifest that
 // failed: the batch waits for another, and is reported as failed after the last.
 func (s *steps) manifestUnread(t *BatchTask, err error, most int) Outcome {
-	why := reason.Of(err, "the batch manifest could not be read")
+	why := reason.Of(err, "the deposit could not be read")
 	last := nextBatch(domain.StartBatch{Problem: signed(why, t.Claim.Worker)})
 	out := retry(why, err, most)
 	if out.verb == verbFail {
@@ -226,7 +231,7 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 		Metadata:    domain.Metadata{ErcWho: sub.ErcWho, ErcWhat: sub.ErcWhat, ErcWhen: sub.ErcWhen, ErcWhere: sub.ErcWhere},
 		Configuration: domain.Configuration{
 			BatchID: b.ID, ProfileName: sub.ProfileName, Submitter: sub.Submitter,
-			PayloadType: sub.Type.PayloadType(), ResponseType: p.ResponseType, SubmissionMode: sub.SubmissionMode,
+			PayloadType: b.Type().PayloadType(), ResponseType: p.ResponseType, SubmissionMode: sub.SubmissionMode,
 			WorkingDir: s.WorkingDir(p, b.ID, jid), Row: i,
 		},
 	}
@@ -236,7 +241,7 @@ func (s *steps) createJob(p Profile, b domain.Batch, rows []manifest.Row, i int)
 		cmd.Identifiers.LocalID = append(cmd.Identifiers.LocalID, sub.LocalIDs...)
 		c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = sub.PayloadURL, sub.Size, sub.DigestAlgorithm, sub.DigestValue
 		c.FileName = cmp.Or(sub.FileName, manifest.PayloadName(sub.PayloadURL)) // unless the submission names it, the name that the payload will have
-		if l := b.Listing; sub.Type == domain.TypeMetadata {                    // what is stored is what was checked
+		if l := b.Listing; b.Type() == domain.TypeMetadata {                    // what is stored is what was checked
 			c.PayloadURL, c.Size, c.DigestAlgorithm, c.DigestValue = l.ManifestURL, 0, string(manifest.SHA256), l.ManifestSHA256
 		}
 	} else {

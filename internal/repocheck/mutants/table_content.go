@@ -51,8 +51,8 @@ var content = []Mutant{{
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
 	Name: "the content of a local file without a type", Why: "a zip that is named box.bin is stored as it is", Was: true,
-	At: "cmd/internal/app/intake Guess", Do: []Op{Never("Packed")},
-	Package: "cmd/internal/app/intake", Test: "TestGuess",
+	At: "cmd/internal/sniff Type", Do: []Op{Never("Packed")},
+	Package: "cmd/internal/sniff", Test: "TestType",
 }, {
 	Name: "a compressed file in which no tar is", Why: "the deposit of a compressed text is refused",
 	At: "cmd/internal/unpack Packed", Do: []Op{Call("BeginsTar", "true")},
@@ -66,8 +66,16 @@ var content = []Mutant{{
 	At: "cmd/internal/fetch (*Client).First", Do: []Op{Call("LimitReader", "$1")},
 	Package: fetch, Test: "TestFirst",
 }, {
+	Name: "the type that was found out, in the tables", Why: "the tables differ from the log, and a rebuild does not help",
+	At: "projections/internal/fold BatchOf", Do: []Op{Never("TypeFound")},
+	Package: e2e, Test: "TestTypeByContent",
+}, {
+	Name: "the ending of a URL whose server does not answer", Why: "the deposit of a file cannot be requeued when its server is well again",
+	At: "cmd/internal/daemon/payload (*Source).TypeOf", Do: []Op{Call("Telling", "false")},
+	Package: e2e, Test: "TestTypeByContent",
+}, {
 	Name: "the names of a deposit whose type is found out", Why: "a batch gets the identifier of one object",
-	At: "cmd/internal/app (*App).settle", Do: []Op{Call("named", "error(nil)")},
+	At: "cmd/internal/daemon/payload (*Source).TypeOf", Do: []Op{Never("fault != \"\"")},
 	Package: e2e, Test: "TestTypeByContent",
 }, {
 	Name: "the size of a file whose server refuses HEAD", Why: "the size of everything behind URLs signed for GET is unknown", Was: true,

@@ -115,7 +115,7 @@ func (s *batchState) columns() pgdb.AccessionBatch {
 	sub := b.Submission
 	row.ProfileName, row.Submitter, row.PayloadUrl = sub.ProfileName, sub.Submitter, sub.PayloadURL
 	row.ErcWhat, row.ErcWho, row.ErcWhen, row.ErcWhere = sub.ErcWhat, sub.ErcWho, sub.ErcWhen, sub.ErcWhere
-	row.Type, row.SubmissionMode = string(sub.Type), sub.SubmissionMode
+	row.Type, row.TypeFound, row.SubmissionMode = string(b.Type()), b.Type() != sub.Type, sub.SubmissionMode
 	row.DigestAlgorithm, row.DigestValue, row.FileName, row.Size = sub.DigestAlgorithm, sub.DigestValue, sub.FileName, sub.Size
 	row.SubmissionID, row.Queue, row.Account, row.ReceivedAt, row.Slot = sub.SubmissionID, sub.Queue, sub.User, timeOrNull(sub.Received), sub.Slot
 	row.PrimaryIdentifier, row.LocalID, row.ProfileVersion, row.KeySha256 = sub.Primary, sub.LocalIDs, sub.ProfileVersion, sub.KeySHA256
@@ -153,6 +153,9 @@ func BatchOf(row pgdb.AccessionBatch) (domain.Batch, error) {
 	if row.RowsListed != nil && row.FirstJid != nil {
 		b.Listing = &domain.Listing{Rows: int(*row.RowsListed), FirstJID: domain.JobID(value(row.FirstJid)),
 			ManifestURL: value(row.ManifestUrl), ManifestSHA256: value(row.ManifestSha256)}
+	}
+	if row.TypeFound && b.Listing != nil {
+		b.Submission.Type, b.Listing.Type = "", domain.SubmissionType(row.Type)
 	}
 	if row.TicketQueue != nil {
 		b.Ticket = &domain.Ticket{Queue: *row.TicketQueue, User: value(row.TicketUser), Slot: value(row.TicketSlot), Turn: value(row.TicketTurn), Synchronous: value(row.TicketSynchronous)}

@@ -11,7 +11,7 @@ import (
 
 const batchesByID = `-- name: BatchesByID :many
 
-select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts, ticket_queue, ticket_user, ticket_slot, ticket_turn, grabbed_at, ticket_synchronous from accession.batch where id = any($1::text[])
+select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts, ticket_queue, ticket_user, ticket_slot, ticket_turn, grabbed_at, ticket_synchronous, type_found from accession.batch where id = any($1::text[])
 `
 
 // What is known of identifiers that users ask about.
@@ -85,6 +85,7 @@ func (q *Queries) BatchesByID(ctx context.Context, ids []string) ([]AccessionBat
 			&i.TicketTurn,
 			&i.GrabbedAt,
 			&i.TicketSynchronous,
+			&i.TypeFound,
 		); err != nil {
 			return nil, err
 		}

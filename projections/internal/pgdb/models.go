@@ -35,7 +35,7 @@ type AccessionBatch struct {
 	ErcWhen string `json:"erc_when"`
 	// Identifier, as the depositor gave it.
 	ErcWhere string `json:"erc_where"`
-	// Kind of submission: file, container, object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest or metadata.
+	// Kind of submission: file, container, object_manifest, batch_manifest, container_batch_manifest, file_batch_manifest or metadata; empty = it is found out when the batch is listed.
 	Type string `json:"type"`
 	// add or update.
 	SubmissionMode string `json:"submission_mode"`
@@ -131,6 +131,8 @@ type AccessionBatch struct {
 	GrabbedAt *time.Time `json:"grabbed_at"`
 	// Whether it is a synchronous deposit, which waits for no turn and counts in the pool of its queue; null = it has no ticket.
 	TicketSynchronous *bool `json:"ticket_synchronous"`
+	// Whether the type was found out by the content, when the batch was listed, because the submission did not say it.
+	TypeFound bool `json:"type_found"`
 }
 
 // One row per report that was made about a batch.

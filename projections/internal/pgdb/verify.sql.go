@@ -70,7 +70,7 @@ func (q *Queries) AllSettings(ctx context.Context) ([]AccessionSetting, error) {
 
 const batchesAfter = `-- name: BatchesAfter :many
 
-select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts, ticket_queue, ticket_user, ticket_slot, ticket_turn, grabbed_at, ticket_synchronous from accession.batch where id > $1 and version > 0 order by id limit $2
+select id, version, status, last_modified, command_id, profile_name, submitter, payload_url, erc_what, erc_who, erc_when, erc_where, type, submission_mode, digest_algorithm, digest_value, file_name, size, rows_listed, first_jid, manifest_url, manifest_sha256, reason_class, reason_code, reason_message, reason_attempt, reason_worker, report, reports, submitted_at, listed_at, started_at, reporting_at, reported_at, deleted_at, jobs_created, jobs_processing, jobs_held, jobs_failed, jobs_completed, jobs_deleted, jobs_in_progress, collection, submission_id, queue, account, received_at, slot, primary_identifier, local_id, profile_version, key_sha256, reason_host, reason_who_acts, ticket_queue, ticket_user, ticket_slot, ticket_turn, grabbed_at, ticket_synchronous, type_found from accession.batch where id > $1 and version > 0 order by id limit $2
 `
 
 type BatchesAfterParams struct {
@@ -149,6 +149,7 @@ func (q *Queries) BatchesAfter(ctx context.Context, arg BatchesAfterParams) ([]A
 			&i.TicketTurn,
 			&i.GrabbedAt,
 			&i.TicketSynchronous,
+			&i.TypeFound,
 		); err != nil {
 			return nil, err
 		}

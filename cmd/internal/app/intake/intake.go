@@ -6,12 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/profile"
+	"github.com/accession-ingest/accession/cmd/internal/sniff"
 	"github.com/accession-ingest/accession/domain/manifest"
-	"github.com/accession-ingest/accession/domain/metadata"
 	"github.com/accession-ingest/accession/domain/text"
 )
 
@@ -82,11 +81,5 @@ func IsMetadata(path string, p profile.Profile) bool {
 	}
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, 64<<10))
-	return err == nil && begins(head, formats)
-}
-
-// begins reports whether a file begins as a metadata file of one of the formats.
-func begins(head []byte, formats []metadata.Format) bool {
-	root, ok := metadata.Root(head)
-	return ok && slices.ContainsFunc(formats, func(f metadata.Format) bool { return f.Root == root })
+	return err == nil && sniff.Metadata(head, formats)
 }

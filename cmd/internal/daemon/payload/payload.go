@@ -122,7 +122,7 @@ func (s *Source) Warnings(ctx context.Context, p profile.Profile, j domain.Job, 
 		return nil, err
 	}
 	b, err := batch(ctx, c.BatchID)
-	if err != nil || b.State.Submission.Type != domain.TypeObjectManifest {
+	if err != nil || b.State.Type() != domain.TypeObjectManifest {
 		return m.Sentences(MaxWarnings), err
 	}
 	sum := sha256.Sum256(data)

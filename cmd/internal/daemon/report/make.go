@@ -80,7 +80,7 @@ func (m Maker) Make(ctx context.Context, b domain.Batch) (domain.Report, Body, e
 	}
 	if b.Listing != nil {
 		body.Listed = b.Listing.Rows
-		if b.Submission.Type == domain.TypeMetadata && err == nil {
+		if b.Type() == domain.TypeMetadata && err == nil {
 			body.MetadataRecords, err = ReadMetadataRecords(ctx, m.Source, b.ID)
 		}
 	}

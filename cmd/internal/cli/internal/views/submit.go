@@ -25,15 +25,24 @@ func Earlier(w io.Writer, s app.Submitted) {
 	}
 }
 
-// Accepted says that a deposit is accepted.
+// Accepted says that a deposit is accepted, as what if that is known.
 func Accepted(w io.Writer, s app.Submitted) {
 	Earlier(w, s)
-	fmt.Fprintf(w, "%s accepted as %s\n", s.Batch, s.Type)
+	accepted(w, s)
+}
+
+func accepted(w io.Writer, s app.Submitted) {
+	as := "; its content will say what it is"
+	if s.Type != "" {
+		as = " as " + string(s.Type)
+	}
+	fmt.Fprintf(w, "%s accepted%s\n", s.Batch, as)
 }
 
 // Submitted writes the answer to a deposit.
 func Submitted(w io.Writer, s app.Submitted) {
-	fmt.Fprintf(w, "%s accepted as %s\nhint: `accession batch show %s` shows its progress\n", s.Batch, s.Type, s.Batch)
+	accepted(w, s)
+	fmt.Fprintf(w, "hint: `accession batch show %s` shows its progress\n", s.Batch)
 }
 
 // Dropped writes the answer to a deposit in the drop folder.
