@@ -75,7 +75,7 @@ var content = []Mutant{{
 	Package: e2e, Test: "TestTypeByContent",
 }, {
 	Name: "the names of a deposit whose type is found out", Why: "a batch gets the identifier of one object",
-	At: "cmd/internal/daemon/payload (*Source).TypeOf", Do: []Op{Never("fault != \"\"")},
+	At: "cmd/internal/daemon/payload (*Source).TypeOf", Do: []Op{Never("CheckNamed")},
 	Package: e2e, Test: "TestTypeByContent",
 }, {
 	Name: "the size of a file whose server refuses HEAD", Why: "the size of everything behind URLs signed for GET is unknown", Was: true,
