@@ -131,7 +131,7 @@ func (*Console) batch(v *visit) (page, error) {
 	if len(b.Jobs) > 0 {
 		collection = b.Jobs[0].Collection
 	}
-	d.Actions = actionsOn(v, "batches", b.ID, collection, b.At)
+	d.Actions = append(again(v, b), actionsOn(v, "batches", b.ID, collection, b.At)...)
 	return page{Name: "batch", Title: d.Title, Where: "batches", Follow: followed(b.At, "batch", b.ID), Data: d}, nil
 }
 

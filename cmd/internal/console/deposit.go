@@ -35,7 +35,10 @@ type depositForm struct {
 }
 
 // deposited are the fields of the form, besides the file: as the API has them.
-var deposited = []string{"profile", "type", "title", "creator", "date", "identifier", "url", "key"}
+var deposited = append([]string{"url", "key"}, described...)
+
+// described are those that say what it is, which the address of the form may have too.
+var described = []string{"profile", "type", "title", "creator", "date", "identifier"}
 
 // mayDeposit reports whether the caller deposits anywhere.
 func mayDeposit(s people.Self) bool {
@@ -43,7 +46,20 @@ func mayDeposit(s people.Self) bool {
 }
 
 func (*Console) newDeposit(v *visit) (page, error) {
-	return depositPage(v, map[string]string{}, nil)
+	fields := map[string]string{}
+	for _, name := range described {
+		fields[name] = v.URL.Query().Get(name)
+	}
+	return depositPage(v, fields, nil)
+}
+
+// again leads to the form as a batch was deposited, for who mends what has failed.
+func again(v *visit, b app.BatchView) []doable {
+	if b.At != nil || !mayDeposit(v.Self) || b.Status != string(domain.BatchFailed) {
+		return nil
+	}
+	as := url.Values{"profile": {b.ProfileName}, "type": {b.Type}, "title": {b.ErcWhat}}
+	return []doable{{"Deposit it again, mended", with(Path+"new", as, "", "")}}
 }
 
 func depositPage(v *visit, fields map[string]string, p *problem.Problem) (page, error) {
