@@ -190,6 +190,13 @@ func (p *Tab) Look(width int64, dark bool) {
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 }
 
+// Paper has pages shown as they are printed on A4.
+func (p *Tab) Paper() {
+	p.t.Helper()
+	call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 794, Height: 1123, DeviceScaleFactor: 1})
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+}
+
 // WithoutScript has pages shown as a browser does that runs no scripts.
 func (p *Tab) WithoutScript() {
 	p.t.Helper()
