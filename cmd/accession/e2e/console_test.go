@@ -16,7 +16,6 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
-	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/testkit/browser"
 )
 
@@ -90,10 +89,10 @@ func (c *consoled) signedIn(user string) *browser.Tab {
 func (c *consoled) pages() map[string]string {
 	return map[string]string{"overview": "/console/", "batches": "/console/batches", "batch": "/console/batches/" + string(c.failed), "batch-hostile": "/console/batches/" + string(c.hostile), "jobs": "/console/jobs?batch=" + string(c.failed) + "&sort=-status_since",
 		"jobs-hostile": "/console/jobs?batch=" + string(c.hostile), "job": "/console/jobs/" + c.failedJob, "job-hostile": "/console/jobs/" + c.other, "files": "/console/files", "file": "/console/files/" + c.file, "queues": "/console/queues", "servers": "/console/servers",
-		"failures": "/console/failures", "events": "/console/events", "events-of-batch": "/console/events?batch=" + string(c.hostile), "overview-then": "/console/?at=20", "objects": "/console/objects", "withdrawals": "/console/withdrawals", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed)}
+		"failures": "/console/failures", "events": "/console/events", "events-of-batch": "/console/events?batch=" + string(c.hostile), "overview-then": "/console/?at=20", "objects": "/console/objects", "withdrawals": "/console/withdrawals", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed), "report-hostile": "/console/reports/batch?batch=" + string(c.hostile), "report-throughput": "/console/reports/throughput", "report-states": "/console/reports/states", "reports-batch": "/console/reports?batch=" + string(c.failed)}
 }
 
-// TestConsole: every page of the console, in a browser, in both themes and three widths: nothing is
+// TestConsole: pages of the console over a service, in a browser, in both themes and three widths: nothing is
 // wider than the page, nothing goes wrong on it, nothing is asked of another host, and axe finds
 // nothing; hostile names are only text; its numbers are those of the tables.
 // Shows: P9
@@ -102,18 +101,12 @@ func TestConsole(t *testing.T) {
 	c := newConsole(t)
 	p := c.signedIn("olga")
 	for name, path := range c.pages() {
-		for _, width := range []int64{360, 1200} {
-			p.Look(width, width == 360)
-			p.Open(c.url + path)
-			c.looks(p, fmt.Sprintf("%s-%d", name, width))
-		}
+		p.Open(c.url + path)
+		c.looksOfAll(p, name)
 	}
 	anonymous := c.browser.Tab(t)
-	for _, width := range []int64{360, 1200} {
-		anonymous.Look(width, width == 360)
-		anonymous.Open(c.url + "/console/sign-in")
-		c.looks(anonymous, fmt.Sprintf("sign-in-%d-%v", width, width == 360))
-	}
+	anonymous.Open(c.url + "/console/sign-in")
+	c.looksOfAll(anonymous, "sign-in")
 	p.Look(1200, false)
 	c.numbers(p)
 	c.things(p)
@@ -123,6 +116,17 @@ func TestConsole(t *testing.T) {
 	c.acts(p)
 	c.moments(p)
 	c.deposits()
+}
+
+// looksOfAll looks at a page in every width and theme, for which it is loaded once.
+func (c *consoled) looksOfAll(p *browser.Tab, name string) {
+	c.t.Helper()
+	for _, width := range []int64{360, 1200, 2560} {
+		for _, dark := range []bool{true, false} {
+			p.Look(width, dark)
+			c.looks(p, fmt.Sprintf("%s-%d", name, width))
+		}
+	}
 }
 
 // looks compares what may go wrong on a page.
@@ -237,10 +241,16 @@ func (c *consoled) numbers(p *browser.Tab) {
 	}
 }
 
-// parts returns the first sum on the page of a batch, by its parts.
+// parts returns the first sum on the page of a batch, that of its jobs, by its parts.
 func (c *consoled) parts(p *browser.Tab) map[string]string {
 	c.t.Helper()
-	return browser.Eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#state .parts")].slice(0, 1).flatMap((l) => [...l.children]).map((d) => [d.querySelector("dt").innerText.trim(), d.querySelector("dd").innerText.trim()]))`)
+	return c.sum(p, "#state .parts", 0)
+}
+
+// sum returns a sum on a page by its parts: of those that a selector names, the one of a number.
+func (c *consoled) sum(p *browser.Tab, selector string, n int) map[string]string {
+	c.t.Helper()
+	return browser.Eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll(`+fmt.Sprintf("%q", selector)+`)].slice(`+fmt.Sprint(n)+`, `+fmt.Sprint(n+1)+`).flatMap((l) => [...l.children]).map((d) => [d.querySelector("dt").innerText.trim(), d.querySelector("dd").innerText.trim()]))`)
 }
 
 // byKeyboard goes from the overview to a failed job with the keyboard alone.
@@ -396,18 +406,26 @@ func (c *consoled) withoutScript() {
 func (c *consoled) others() {
 	c.t.Helper()
 	p := c.signedIn("ana")
-	for _, path := range []string{"/console/", "/console/batches", "/console/jobs", "/console/files"} {
+	list := filepath.Join(c.t.TempDir(), "shelf.txt")
+	c.must(os.WriteFile(list, []byte("ark:/99999/none\n"), 0o600))
+	c.says(0, []string{"query", "submit", "--submitter", "mallory", list})
+	c.shown()
+	var object string
+	c.must(c.db.QueryRow(c.ctx(), `select primary_identifier from accession.job where batch_id = $1 and primary_identifier <> '' order by id limit 1`, c.hostile).Scan(&object))
+	// What it has itself is on the same pages, so that they are not only empty.
+	for path, own := range map[string]string{"/console/": "Overview", "/console/batches": string(c.good), "/console/jobs": string(c.good), "/console/files": string(c.good), "/console/events": string(c.good), "/console/failures": "No job has failed", "/console/objects": "ark:", "/console/queries": "ana", "/console/deposits": "No file waits", "/console/events?batch=" + string(c.good): "batch submitted"} {
 		p.Open(c.url + path)
-		if text := p.Text(); strings.Contains(text, string(c.failed)) || strings.Contains(text, "mallory") {
-			c.t.Errorf("%s shows what is of others: %s", path, text)
+		if text := p.Text(); strings.Contains(text, string(c.failed)) || strings.Contains(text, string(c.hostile)) || strings.Contains(text, c.failedJob) || strings.Contains(text, "mallory") || strings.Contains(text, object) || !strings.Contains(text, own) {
+			c.t.Errorf("%s shows what is of others, or not %q: %s", path, own, text)
 		}
 	}
 	if len(p.Wrong()) > 0 {
 		c.t.Error(p.Wrong())
 	}
-	for _, path := range []string{"/console/batches/" + string(c.failed), "/console/jobs/" + c.failedJob, "/console/queues", "/console/servers"} {
+	for _, path := range []string{"/console/batches/" + string(c.failed), "/console/jobs/" + c.failedJob, "/console/queues", "/console/servers", "/console/reports/batch?batch=" + string(c.failed), "/console/reports/failures", "/console/reports/submitters", "/console/objects/" + url.PathEscape(object), "/console/batches/" + string(c.failed) + "?at=1000000",
+		"/console/jobs?batch=" + string(c.failed), "/console/events?batch=" + string(c.failed), "/console/failures?batch=" + string(c.failed), "/console/objects?submitter=mallory", "/console/queries?submitter=mallory"} {
 		p.Open(c.url + path)
-		if text := p.Text(); !regexp.MustCompile(`there is no such|you have no right`).MatchString(text) {
+		if text := p.Text(); !regexp.MustCompile(`there is no |you have no right`).MatchString(text) {
 			c.t.Errorf("%s: %s", path, text)
 		}
 	}
@@ -481,123 +499,29 @@ func (c *consoled) acts(p *browser.Tab) {
 		c.t.Error("a reader is shown actions")
 	}
 	reader.Open(c.url + "/console/jobs/" + c.failedJob + "/do/requeue")
+	// Its preview says so already, and the answer has the reason that was sent.
 	reader.Fill("#reason", "I may not\r")
+	reader.See("#reason[value='I may not']")
 	says(reader, "you have no right to act")
+	reader.Open(c.url + "/console/jobs?state=failed&batch=" + string(c.failed))
+	if browser.Eval[bool](reader, `document.getElementById("verb") !== null`) {
+		c.t.Error("a reader is shown commands to all that are chosen")
+	}
+	reader.Open(c.url + "/console/jobs/all?verb=requeue&state=failed&batch=" + string(c.failed))
+	reader.Fill("#reason", "nor to many\r")
+	reader.See("#reason[value='nor to many']")
+	says(reader, "you have no right to act")
+	if n := c.count(`select count(*) from record.bulk_action where actor = 'user/rita'`); n != 0 {
+		c.t.Errorf("a reader has begun %d bulk actions", n)
+	}
 	if n := c.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/rita'`); n != 0 {
 		c.t.Errorf("a reader has requeued %d jobs", n)
 	}
 }
 
-// moments compares the page of a batch and of a job at 30 random sequences with what the log says up
-// to there.
-func (c *consoled) moments(p *browser.Tab) {
-	c.t.Helper()
-	c.shown()
-	log, err := c.wired.Log(c.ctx())
-	c.must(err)
-	var all, whole []domain.Recorded
-	for r, err := range log.Read(c.ctx(), eventstore.ReadOptions{}) {
-		c.must(err)
-		whole = append(whole, r)
-		if r.BatchID == c.failed {
-			all = append(all, r)
-		}
-	}
-	random := seed(c.t)
-	for round := range 30 {
-		to := random.IntN(len(all))
-		seq := all[to].Seq
-		if round < 3 {
-			c.overviewAt(p, whole, seq)
-		}
-		jobs, version := map[string]string{}, int64(0)
-		for _, r := range all[:to+1] {
-			if r.Aggregate.Kind != domain.KindJob {
-				continue
-			}
-			if m, ok := domain.MoveOfJob(r.Data); ok {
-				jobs[r.Aggregate.ID] = string(m.To)
-			} else if jobs[r.Aggregate.ID] == "" {
-				jobs[r.Aggregate.ID] = "pending"
-			}
-			if r.Aggregate.ID == c.failedJob {
-				version = r.Version
-			}
-		}
-		want := map[string]int{}
-		for _, state := range jobs {
-			switch state {
-			case "completed", "failed", "held", "deleted":
-				want[state]++
-			}
-		}
-		// A row of the manifest that has no job yet is in progress too.
-		want["in progress"] = 60 - want["completed"] - want["failed"] - want["held"] - want["deleted"]
-		p.Open(fmt.Sprintf("%s/console/batches/%s?at=%d", c.url, c.failed, seq))
-		got := c.parts(p)
-		if text := p.Text(); !strings.Contains(text, fmt.Sprintf("As it was at sequence %d of the log", seq)) {
-			c.t.Errorf("at %d: %s", seq, text)
-		}
-		for _, part := range []string{"completed", "failed", "held", "deleted", "in progress"} {
-			if len(got) > 0 && got[part] != fmt.Sprint(want[part]) {
-				c.t.Errorf("at %d: %s %q, want %d", seq, part, got[part], want[part])
-			}
-		}
-		if len(got) == 0 && len(jobs) == 60 {
-			c.t.Errorf("at %d the page has no sum of %d jobs", seq, len(jobs))
-		}
-		if version > 0 {
-			p.Open(fmt.Sprintf("%s/console/jobs/%s?at=%d", c.url, c.failedJob, seq))
-			if state := browser.Eval[string](p, `document.querySelector(".big .state").innerText`); state != jobs[c.failedJob] {
-				c.t.Errorf("at %d the job is %s, want %s", seq, state, jobs[c.failedJob])
-			}
-		}
-	}
-	p.Click(".moment a")
-	waitFor(c.t, "the page as it is now", func() bool { return p.At() != "" && !strings.Contains(p.At(), "at=") })
-}
-
-// overviewAt compares the overview as of a sequence with what the log says up to there.
-func (c *consoled) overviewAt(p *browser.Tab, log []domain.Recorded, seq uint64) {
-	c.t.Helper()
-	jobs, batches := map[string]string{}, map[string]bool{}
-	for _, r := range log {
-		if r.Seq > seq {
-			break
-		}
-		if r.Aggregate.Kind == domain.KindBatch {
-			batches[r.Aggregate.ID] = true
-		}
-		if r.Aggregate.Kind != domain.KindJob {
-			continue
-		}
-		if m, ok := domain.MoveOfJob(r.Data); ok {
-			jobs[r.Aggregate.ID] = string(m.To)
-		} else if jobs[r.Aggregate.ID] == "" {
-			jobs[r.Aggregate.ID] = "pending"
-		}
-	}
-	want := map[string]int{}
-	for _, state := range jobs {
-		if !slices.Contains([]string{"completed", "failed", "held", "deleted"}, state) {
-			state = "in progress"
-		}
-		want[state]++
-	}
-	p.Open(fmt.Sprintf("%s/console/?at=%d", c.url, seq))
-	got := browser.Eval[map[string]string](p, `Object.fromEntries([...document.querySelectorAll("#sums .parts > div")].map((d) => [d.querySelector("dt").innerText.trim(), d.querySelector("dd").innerText.trim()]))`)
-	for part, n := range got {
-		if n != fmt.Sprint(want[part]) {
-			c.t.Errorf("the overview at %d counts %s jobs as %s, want %d", seq, n, part, want[part])
-		}
-	}
-	if text := p.Text(); len(got) != 5 || !strings.Contains(text, fmt.Sprintf("The parts are all %d jobs", len(jobs))) || !strings.Contains(text, fmt.Sprintf("sequence %d of the log", seq)) {
-		c.t.Errorf("the overview at %d, of %d batches and %d jobs: %s", seq, len(batches), len(jobs), text)
-	}
-}
-
-// deposits goes the ways of a depositor: a deposit fails and the page says what to mend, another
-// one succeeds, although its transfer is cut off; a third is made without script.
+// deposits goes the ways of a depositor: a deposit fails, its page says what to mend and leads to the
+// form, and mended it is completed; another one is completed although its transfer is cut off; a third
+// is made without script.
 func (c *consoled) deposits() {
 	c.t.Helper()
 	p := c.signedIn("ana")
@@ -619,10 +543,25 @@ func (c *consoled) deposits() {
 			return strings.HasPrefix(p.At(), "/console/batches/") && regexp.MustCompile(says).MatchString(p.Text())
 		})
 	}
-	deposit(p, "container", "A broken container", file("broken.zip", []byte("this is no container")))
+	deposit(p, "container", "Letters in a container", file("letters.zip", []byte("this is no container")))
 	p.Click(".deposit button")
 	ends(p, "for the depositor")
 	c.looks(p, "deposit-failed")
+	failed := p.At()
+	p.Click(".actions a[href^='/console/new?']")
+	p.See(".deposit")
+	if is := browser.Eval[[]string](p, `["profile", "type", "title"].map((id) => document.getElementById(id).value)`); !slices.Equal(is, []string{"test", "container", "Letters in a container"}) {
+		c.t.Errorf("the form is filled in with %q", is)
+	}
+	p.Choose("#file", file("letters.zip", zipOf(c.t, map[string]string{"first.txt": "a letter", "second.txt": "another letter"})))
+	p.Click(".deposit button")
+	ends(p, `(?s)^.*Letters in a container\s.*completed\s`)
+	if p.At() == failed {
+		c.t.Error("what was mended is the batch that has failed")
+	}
+	if n := c.count(`select count(*) from accession.file where batch_id = $1 and status = 'PROCESSED'`, strings.TrimPrefix(p.At(), "/console/batches/")); n != 2 {
+		c.t.Errorf("%d files of the mended container are stored", n)
+	}
 
 	large := make([]byte, 9<<20+12345)
 	for i := range large {
