@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -60,15 +61,20 @@ type crowdedConsole struct {
 	counted string // where a process answers whose statements are counted
 	meter   *statements
 	jobs    int
-	waiting []domain.JobID // which are held and released
+	waits   domain.BatchID
+	waiting []domain.JobID // of it, which are held and released
 }
 
 func benchPages(b *testing.B, jobs, files int) {
 	c := newCrowdedConsole(b, jobs, files)
-	session := c.session(c.url, "olga")
+	sessions := map[string]string{}
+	for _, user := range []string{"olga", "user0"} {
+		sessions[user] = c.session(c.url, user)
+	}
 	client := &wired{}
 	client.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Transport: &http.Transport{DialContext: client.dial}}
-	for _, page := range c.pages() {
+	for _, page := range c.pages(sessions) {
+		session := sessions[page.as]
 		var first, whole []time.Duration
 		var bytes, asked int64
 		b.Run("page="+page.name, func(b *testing.B) {
@@ -119,6 +125,9 @@ func newCrowdedConsole(b *testing.B, jobs, files int) *crowdedConsole {
 	in.says(0, []string{"user", "add", "olga"})
 	in.says(0, []string{"user", "grant", "olga", "admin", "--all"})
 	in.withPassword("olga", password)
+	in.says(0, []string{"user", "add", "user0"}) // whose are a thousandth of all
+	in.says(0, []string{"user", "grant", "user0", "depositor", "--collection", "test"})
+	in.withPassword("user0", password)
 	stop := in.serveInProcess().stop
 	in.rest(in.depositFor("test", "tester", goodServer(b)+"/batch.checkm", domain.TypeBatchManifest))
 	in.says(0, []string{"queue", "pause", "pending", "--reason", "jobs wait", "--yes"})
@@ -134,6 +143,7 @@ func newCrowdedConsole(b *testing.B, jobs, files int) *crowdedConsole {
 		c.waiting = append(c.waiting, id)
 	}
 	in.must(rows.Err())
+	c.waits = waiting
 	stop()
 	in.says(0, []string{"dataset", "add", "nights", "--profile", "test", "--reason", "to look at it"})
 	in.says(0, []string{"discover", "add", goodServer(b) + "/none/", "--dataset", "nights", "--reason", "to look at it"})
@@ -167,8 +177,30 @@ func (c *crowdedConsole) session(at, user string) string {
 	return session
 }
 
-// pages are all pages of the console, and some of them as they are chosen most.
-func (c *crowdedConsole) pages() (all []struct{ name, path string }) {
+// sent sends a form, and returns where its answer leads.
+func (c *crowdedConsole) sent(path, session, media string, form io.Reader) string {
+	r, err := http.NewRequestWithContext(c.b.Context(), http.MethodPost, c.url+"/console/"+path, form)
+	c.must(err)
+	r.Header.Set("Cookie", session)
+	r.Header.Set("Content-Type", media)
+	res, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
+	c.must(err)
+	text, err := io.ReadAll(res.Body)
+	c.must(err)
+	c.must(res.Body.Close())
+	to, is := strings.CutPrefix(res.Header.Get("Location"), "/console/")
+	if !is {
+		c.b.Fatalf("%s: %s %s", path, res.Status, text)
+	}
+	return to
+}
+
+// readPage is a page that a user reads.
+type readPage struct{ name, path, as string }
+
+// pages are all pages of the console, and some of them as they are chosen most; and as a depositor has
+// them, whose lists have a condition of their own.
+func (c *crowdedConsole) pages(sessions map[string]string) (all []readPage) {
 	one := func(sql string) (id string) {
 		c.must(c.db.QueryRow(c.b.Context(), sql).Scan(&id))
 		return id
@@ -177,6 +209,20 @@ func (c *crowdedConsole) pages() (all []struct{ name, path string }) {
 	job, batch, large := fmt.Sprintf("jid%010d", 1000+middle), fmt.Sprintf("bid%010d", 1000+middle/10), "bid0000001000"
 	file := one("select raw_file_hash from accession.file where job_id = '" + job + "' limit 1")
 	object := url.PathEscape(fmt.Sprintf("ark:/99999/crowd%d", middle))
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	for name, value := range map[string]string{"profile": "test", "type": "file"} {
+		c.must(parts.WriteField(name, value))
+	}
+	part, err := parts.CreateFormFile("file", "letter.txt")
+	c.must(err)
+	_, err = part.Write([]byte("a letter"))
+	c.must(err)
+	c.must(parts.Close())
+	deposit := c.sent("new", sessions["user0"], parts.FormDataContentType(), &form) // no process takes it from where it is
+	bulk := c.sent("jobs/all?verb=priority&to=7&state=pending&batch="+string(c.waits), sessions["olga"], "application/x-www-form-urlencoded", strings.NewReader("reason=they+wait"))
+	moment := "?at=" + one("select max(seq)::text from accession.event")
+	past := one("select id from accession.batch where status = 'completed' and submitter = 'tester' limit 1")
 	for _, p := range [][2]string{
 		{"sign-in", "sign-in"}, {"overview", ""}, {"batches", "batches"}, {"batches/failed", "batches?state=failed"}, {"batches/sorted", "batches?collection=rare&sort=-title"},
 		{"batch", "batches/" + batch}, {"batch/large", "batches/" + large}, {"jobs", "jobs"}, {"jobs/failed", "jobs?state=failed"}, {"jobs/of-large", "jobs?batch=" + large},
@@ -188,8 +234,18 @@ func (c *crowdedConsole) pages() (all []struct{ name, path string }) {
 		{"entry", "compute/" + one("select id from accession.compute_entry limit 1")}, {"query", "queries/" + one("select id from accession.query limit 1")},
 		{"object", "objects/" + object}, {"version", "objects/" + object + "/versions/1"}, {"person", "people/olga"}, {"bulk", "bulk"}, {"servers", "servers"},
 		{"action", "jobs/" + string(c.waiting[0]) + "/do/hold"}, {"to-all", "jobs/all?state=failed&verb=requeue"},
+		{"profiles", "profiles"}, {"profile", "profiles/test"}, {"new-user", "new-user"}, {"deposit", deposit}, {"bulk-action", bulk},
+		{"overview/then", moment}, {"batch/then", "batches/" + past + moment}, {"job/then", "jobs/" + string(c.waiting[0]) + moment}, {"file/then", "files/" + one("select raw_file_hash from accession.file where batch_id = '"+past+"' limit 1") + moment},
 	} {
-		all = append(all, struct{ name, path string }{p[0], "/console/" + p[1]})
+		all = append(all, readPage{p[0], "/console/" + p[1], "olga"})
+	}
+	own := "jid0000001001" // in the large batch
+	for _, p := range [][2]string{
+		{"overview", ""}, {"batches", "batches"}, {"batches/failed", "batches?state=failed"}, {"batches/sorted", "batches?sort=-title"}, {"batch/large", "batches/" + large}, {"jobs", "jobs"}, {"jobs/failed", "jobs?state=failed"},
+		{"jobs/of-large", "jobs?batch=" + large}, {"job", "jobs/" + own}, {"files", "files"}, {"files/of-large", "files?batch=" + large}, {"failures", "failures"}, {"events", "events"}, {"objects", "objects"}, {"queries", "queries"},
+		{"deposits", "deposits"}, {"deposit", deposit}, {"new", "new"}, {"more", "more"},
+	} {
+		all = append(all, readPage{"depositor/" + p[0], "/console/" + p[1], "user0"})
 	}
 	return all
 }
@@ -234,9 +290,9 @@ func (c *countedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// follow has so many pages follow live for a while, and be read again as their script does: after the
-// first event at once, no more often than a fifth of the time that they take, and once more when no
-// more come. Meanwhile jobs are held and released.
+// follow has so many pages follow live for a while, and be read again as their script does while events
+// come: a moment after the first, and no longer than a fifth of the time. What the script reads once
+// more when no more come is left out: they come until the end. Meanwhile jobs are held and released.
 func (c *crowdedConsole) follow(b *testing.B, followers int) {
 	const while, pause = 20 * time.Second, 100 * time.Millisecond
 	ctx, stop := context.WithCancel(b.Context())
