@@ -419,6 +419,25 @@ type bulkPage struct {
 	Bar   cell.Bar
 	Facts []fact
 	Items table
+	Lists string // the list of what it selects now, "" = there is no page of such things
+}
+
+// listOfKind is the page that lists things of a kind.
+var listOfKind = map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files", domain.KindEntry: "compute", domain.KindQuery: "queries"}
+
+// chosenBy returns the address of the list of what a bulk action selects now.
+func chosenBy(r bulk.Request) string {
+	at, known := listOfKind[r.Kind]
+	data, err := json.Marshal(r.Filter)
+	var conditions map[string]string
+	if !known || err != nil || json.Unmarshal(data, &conditions) != nil {
+		return ""
+	}
+	chosen := url.Values{}
+	for name, value := range conditions {
+		chosen.Set(name, value)
+	}
+	return Path + at + "?" + chosen.Encode()
 }
 
 var bulkItemColumns = columns[bulk.Item]{operation: "bulk.items", names: []string{"id"}, title: "Refused", none: "Nothing was refused.", list: []column[bulk.Item]{
@@ -445,6 +464,7 @@ func (*Console) bulk(v *visit) (page, error) {
 	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: bulkItemColumns.table(items.Items)}
 	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
 	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
+	d.Lists = chosenBy(a.Request)
 	d.Items.CSV = Path + "bulk/" + url.PathEscape(id) + "/items.csv?outcome=refused"
 	title := wordsOf(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil

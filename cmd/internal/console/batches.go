@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
@@ -77,7 +78,10 @@ type batchPage struct {
 	ReportsMade table
 	Facts       []fact
 	Why         cell.Cell
-	Retries     int64
+	Mend        string    // how what failed is mended, "" = nothing failed
+	Bytes       *cell.Bar // nil = no file has a known size
+	Walk        cell.Bar
+	Cut         int64 // failed attempts in all, where not all are shown
 	Actions     []doable
 }
 
@@ -109,12 +113,18 @@ func (*Console) batch(v *visit) (page, error) {
 	}
 	d := batchPage{BatchView: b, Title: cell.Short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
 		Jobs: jobsOfBatch.table(b.Jobs), Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
+	d.Mend = mend(b.Status, b.ReasonClass, b.ReasonCode)
+	if b.BytesListed > 0 {
+		d.Bytes = new(progress(b.BytesDownloaded, b.BytesListed))
+	}
 	if b.Projected {
 		r, err := ask.Get[batchReport](v, "batch.report", at, id)
 		if err != nil {
 			return page{}, err
 		}
-		d.Failures, d.Retries = failureColumns.table(r.Retries), r.RetriesTotal
+		if d.Failures = failureColumns.table(r.Retries); r.RetriesTotal > int64(len(r.Retries)) {
+			d.Cut = r.RetriesTotal
+		}
 		d.ReportsMade = reportColumns.table(r.ReportsMade)
 	}
 	life, err := eventsOf(v, url.Values{"batch": {id}, "kind": {"batch"}}, b.At)
@@ -122,6 +132,7 @@ func (*Console) batch(v *visit) (page, error) {
 		return page{}, err
 	}
 	d.Mails, d.Callbacks = mailColumns.table(b.Messages), callbackColumns.table(b.Callbacks)
+	d.Walk = walkOfBatch(life, nowOf(b.At))
 	if d.Life = lifeColumns.table(life); err != nil {
 		d.Life.Title, d.Life.None = "Life, as far as the log could be read", "The log could not be read."
 	}
@@ -275,4 +286,49 @@ func followed(at *app.AsOf, kind, id string) string {
 		return ""
 	}
 	return url.Values{kind: {id}}.Encode()
+}
+
+// mend says how what a reason names is mended, "" = it is no failure.
+func mend(state string, class, code *string) string {
+	if state = strings.ToLower(state); class == nil || code == nil || !strings.HasSuffix(state, "failed") && state != "ignore" && state != "abandoned" {
+		return ""
+	}
+	return hint.Mend(domain.Class(*class), domain.Code(*code))
+}
+
+// progress returns how many bytes are there, of all whose number is known.
+func progress(there, all int64) cell.Bar {
+	left := max(all-there, 0)
+	return cell.Bar{What: "bytes", Parts: []cell.Part{
+		{Name: "downloaded", Text: cell.Bytes(there), N: float64(there)}, {Name: "to_come", Text: cell.Bytes(left), N: float64(left)},
+	}}.Drawn()
+}
+
+// walkOfBatch returns for how long a batch was in each of its states, by its events.
+func walkOfBatch(life []happened, now time.Time) cell.Bar {
+	b := cell.Bar{What: "time in each state"}
+	for i, h := range life {
+		end := now
+		for _, next := range life[i+1:] {
+			if next.to != next.from {
+				end = next.Stored
+				break
+			}
+		}
+		rests := h.to == string(domain.BatchCompleted) || h.to == string(domain.BatchFailed) || h.to == string(domain.BatchDeleted)
+		if h.to == h.from || h.to == "" || rests && end.Equal(now) {
+			continue
+		}
+		seconds := end.Sub(h.Stored).Seconds()
+		b.Parts = append(b.Parts, cell.Part{Name: h.to, Text: cell.Seconds(seconds), N: max(seconds, 0.001)})
+	}
+	return b.Drawn()
+}
+
+// nowOf returns the moment as of which something is shown.
+func nowOf(at *app.AsOf) time.Time {
+	if at != nil {
+		return at.Stored
+	}
+	return time.Now()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/failures"
+	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
@@ -30,6 +31,7 @@ var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jo
 		return cell.To("Requeue", f.requeue)
 	}},
 	{"code", "Reason", func(f failed) any { return cell.Why(f.Class, f.Code, f.Message) }},
+	{"", "What to do", func(f failed) any { return hint.Mend(domain.Class(f.Class), domain.Code(f.Code)) }},
 	{"host", "Server of the payload", func(f failed) any { return f.Host }},
 	{"collection", "Collection", func(f failed) any { return f.Collection }},
 	{"profile", "Profile", func(f failed) any { return f.Profile }},

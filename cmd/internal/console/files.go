@@ -55,6 +55,7 @@ type filePage struct {
 	Entries  []fact
 	Facts    []fact
 	Why      cell.Cell
+	Mend     string
 	Actions  []doable
 }
 
@@ -76,7 +77,7 @@ func (*Console) file(v *visit) (page, error) {
 		return page{}, err
 	}
 	d := filePage{FileView: f, Title: cell.Short(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
-		Why: cell.Whole(cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage))}
+		Why: cell.Whole(cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage)), Mend: mend(f.Status, f.ReasonClass, f.ReasonCode)}
 	for _, e := range f.Entries {
 		d.Entries = append(d.Entries, fact{e.ID, cell.Of(cell.State(e.Status))})
 	}

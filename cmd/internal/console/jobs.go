@@ -62,6 +62,7 @@ type jobPage struct {
 	Steps        table
 	Facts        []fact
 	Why          cell.Cell
+	Mend         string
 	// Lock is the worker that has the job now. Known says that it was asked for: operators are told.
 	Lock    *look.Lock
 	Known   bool
@@ -93,14 +94,10 @@ func (*Console) job(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	now := time.Now()
-	if j.At != nil {
-		now = j.At.Stored
-	}
-	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, now), States: stateColumns.table(j.Transitions),
+	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, nowOf(j.At)), States: stateColumns.table(j.Transitions),
 		Files: filesOfJob.table(j.FirstFiles), FilesBar: cell.Sum("files", cell.N("processed", j.FileCounts.FilesProcessed), cell.N("in_progress", j.FileCounts.FilesInProgress),
 			cell.N("skipped", j.FileCounts.FilesSkipped), cell.N("given_up", j.FileCounts.FilesGivenUp), cell.N("deleted", j.FileCounts.FilesDeleted)),
-		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage))}
+		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage)), Mend: mend(j.Status, j.ReasonClass, j.ReasonCode)}
 	if j.FileCounts.FilesListed > int64(len(j.FirstFiles)) {
 		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
 	}

@@ -25,6 +25,7 @@ type overviewPage struct {
 	Person, Late []line
 	Queues       table
 	Recent       table
+	More         string // address of all, "" = all are shown
 	Batches      []fact
 	Since        string    // from which day on the batches are
 	Moment       *app.AsOf // nil: it is now
@@ -64,7 +65,9 @@ func (*Console) overview(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d.Recent = recentColumns.table(p.Items)
+	if d.Recent = recentColumns.table(p.Items); p.Next != "" {
+		d.More = Path + "batches?since=" + d.Since
+	}
 	return page{Name: "overview", Title: "Overview", Where: "overview", Follow: "kind=batch,job,setting", Data: d}, nil
 }
 
@@ -84,6 +87,9 @@ func (d *overviewPage) failed(v *visit) error {
 	for _, b := range p.Items {
 		text := fmt.Sprintf("%s has failed: %s of %s jobs", cell.Line(titleOf(b)), cell.Count(b.JobsFailed), cell.Count(deref(b.RowsListed)))
 		d.Person = append(d.Person, line{Text: text, To: toBatch(b.ID)})
+	}
+	if p.Next != "" {
+		d.Person = append(d.Person, line{Text: "more batches have failed: these are the newest", To: Path + "batches?state=failed"})
 	}
 	return err
 }
@@ -328,5 +334,5 @@ func (*Console) queues(v *visit) (page, error) {
 			d.Actions = append(d.Actions, way{"Collection " + cell.Line(c.Name), of})
 		}
 	}
-	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=setting", Data: d}, nil
+	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=batch,job,query,setting", Data: d}, nil
 }

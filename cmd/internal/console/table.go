@@ -392,6 +392,10 @@ type list struct {
 	Given   []field // the filter as it is sent on
 }
 
+// changes are the kinds of events that change a list, by its operation, where they are not those of
+// batches, jobs and files.
+var changes = map[string]string{"query.ls": "query", "slot.ls": "slot,file", "dataset.ls": "slot,file,setting", "compute.ls": "entry", "drop.ls": "batch,setting"}
+
 // listPage returns the page of a list that the address chooses.
 func listPage[T any](v *visit, c columns[T], title, where string, fields ...field) (page, error) {
 	t, err := c.listed(v)
@@ -407,7 +411,7 @@ func listPage[T any](v *visit, c columns[T], title, where string, fields ...fiel
 		}
 		l.Given = slices.DeleteFunc(slices.Clone(l.Fields), func(f field) bool { return f.Value == "" })
 	}
-	return page{Name: "list", Title: title, Where: where, Follow: "kind=batch,job,file", Data: l}, nil
+	return page{Name: "list", Title: title, Where: where, Follow: "kind=" + cmp.Or(changes[c.operation], "batch,job,file"), Data: l}, nil
 }
 
 // texts returns states as they are chosen by.

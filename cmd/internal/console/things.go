@@ -91,7 +91,7 @@ func (*Console) entry(v *visit) (page, error) {
 			{"size", "Size", func(o entry.Output) any { return cell.Size(o.Size) }}, {"sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 }}}}
 		t.Tables = append(t.Tables, outputs.table(r.Outputs))
 	}
-	return t.page("Work "+id, "")
+	return t.page("Work "+id, "kind=entry")
 }
 
 var slotLife = columns[slots.Transition]{title: "Life", none: "It has no states.", list: []column[slots.Transition]{

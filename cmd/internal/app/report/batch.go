@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -114,14 +115,17 @@ func Batch(ctx context.Context, s Source, objects Objects) Report {
 
 // causes groups failed jobs by why and with whose payloads they failed, most first.
 func causes(jobs iter.Seq2[query.JobRow, error]) Table {
-	type cause struct{ code, host, acts string }
+	type cause struct {
+		class      domain.Class
+		code, host string
+	}
 	type group struct {
 		cause
 		jobs             int64
 		message, example string
 	}
 	return Table{Name: "causes", Title: "Why jobs failed", None: "No job has failed.", Sum: true,
-		Columns: columns("jobs", "code", "host", "who_acts", "message", "example"),
+		Columns: columns("jobs", "code", "host", "who_acts", "message", "what_to_do", "example"),
 		Rows: func(yield func([]any, error) bool) {
 			groups := map[cause]*group{}
 			for j, err := range jobs {
@@ -132,7 +136,7 @@ func causes(jobs iter.Seq2[query.JobRow, error]) Table {
 				if j.Status != string(domain.JobFailed) || j.ReasonCode == nil {
 					continue
 				}
-				c := cause{code: *j.ReasonCode, acts: string(domain.Class(value(j.ReasonClass)).WhoActs())}
+				c := cause{class: domain.Class(value(j.ReasonClass)), code: *j.ReasonCode}
 				if u, err := url.Parse(j.PayloadUrl); err == nil {
 					c.host = u.Host
 				}
@@ -146,7 +150,7 @@ func causes(jobs iter.Seq2[query.JobRow, error]) Table {
 			for _, g := range slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
 				return cmp.Or(cmp.Compare(b.jobs, a.jobs), cmp.Compare(a.example, b.example))
 			}) {
-				if !yield([]any{g.jobs, g.code, g.host, g.acts, g.message, g.example}, nil) {
+				if !yield([]any{g.jobs, g.code, g.host, string(g.class.WhoActs()), g.message, hint.Mend(g.class, domain.Code(g.code)), g.example}, nil) {
 					return
 				}
 			}
