@@ -1,7 +1,8 @@
 -- name: BeginEffect :one
+-- With the time by this clock, which all processes share.
 insert into record.effect (key, kind, state) values (@key, @kind, 'intent')
 on conflict (key) do update set begun = effect.begun + case when effect.state = 'done' then 0 else 1 end
-returning *;
+returning *, clock_timestamp()::timestamptz as now;
 
 -- name: FinishEffect :one
 -- The first result stays.

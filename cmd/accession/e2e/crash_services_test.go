@@ -37,6 +37,34 @@ func TestServiceStoresOnce(t *testing.T) {
 	o.sound()
 }
 
+// TestServiceTimeoutByOneClock: how long a service has had a step is measured by the clock of the
+// records. The clock of the process that entrusts the service with it is two hours slow; to its
+// successor, whose clock is right, the service is not late.
+// Shows: P5
+func TestServiceTimeoutByOneClock(t *testing.T) {
+	t.Parallel()
+	o := newCrashInstallation(t, nil)
+	server := stepserver.New(t, "archive", "s3cret")
+	server.Later(2)
+	s := o.depositWith("slow", "service_timeout: 1h\nrecording: "+server.URL)
+	const account = "--set=service_credentials=slow:archive:s3cret"
+	o.environ = []string{"ACCESSION_CLOCK=-2h"}
+	o.dies("record/effect/accept/after", nil, "serve", account)
+	o.environ = nil
+	next := o.serve(account)
+	next.works()
+	o.rests(s.Batch)
+	o.finish()
+	next.stop()
+	if w := server.Works()[o.jobOf(s.Batch)+"/1/recording"]; w.Done != 1 || w.Asked != 1 {
+		t.Errorf("it was asked %d times, and has done it %d times", w.Asked, w.Done)
+	}
+	if n := o.count("select count(*) from accession.job where status = 'completed'"); n != 1 {
+		t.Errorf("the job has not completed:\n%s", o.run("job", "show", o.jobOf(s.Batch)))
+	}
+	o.sound()
+}
+
 func recordsOutside(o *crashInstallation, point string) {
 	worksOutside(o, point, profile.FieldRecording)
 }

@@ -60,7 +60,7 @@ func (s *steps) entrusted(ctx context.Context, t *JobTask, objects *store.Store,
 	var at entrust.Standing
 	client, err := s.ClientOf(t.Profile)
 	if err == nil {
-		step := entrust.Step{Records: s.cfg.Records, Client: client, Within: t.Profile.ServiceWithin(), InTime: s.InTime, Clock: s.cfg.Handler.Clock, Pause: s.cfg.RetryDelay}
+		step := entrust.Step{Records: s.cfg.Records, Client: client, Within: t.Profile.ServiceWithin(), InTime: s.InTime, Pause: s.cfg.RetryDelay}
 		at, err = step.Version(ctx, entrust.Entrusted{Field: field, URL: url, Account: stepservice.AccountOf(s.cfg.ServiceCredentials, t.Profile.Name, field), Job: t.Job.ID, Object: o}, objects)
 	}
 	var out Outcome

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -40,15 +41,20 @@ type Effect struct {
 	Result json.RawMessage
 	// Accepted is what AcceptEffect was given last, nil = nothing.
 	Accepted json.RawMessage
+	// Now is, of BeginEffect alone, the time by PostgreSQL's clock. It is the same clock for all
+	// processes, whose own may differ.
+	Now time.Time
 }
 
 // BeginEffect keeps the intent of an effect before it is made. If the answer is Done,
 // it must not be made again.
 func (r *Records) BeginEffect(ctx context.Context, key, kind string) (Effect, error) {
-	row, err := change("effect/begin", func() (pgdb.RecordEffect, error) {
+	row, err := change("effect/begin", func() (pgdb.BeginEffectRow, error) {
 		return r.q.BeginEffect(ctx, pgdb.BeginEffectParams{Key: key, Kind: kind})
 	})
-	return effectOf(row), wrap(err, "begin effect", key)
+	e := effectOf(pgdb.RecordEffect{Key: row.Key, State: row.State, Begun: row.Begun, Result: row.Result, Accepted: row.Accepted})
+	e.Now = row.Now
+	return e, wrap(err, "begin effect", key)
 }
 
 // FinishEffect keeps the result of an effect that was made; result is anything

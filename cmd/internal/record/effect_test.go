@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -26,11 +27,13 @@ func TestEffect(t *testing.T) {
 	if _, err := r.FinishEffect(ctx, key, 1); code(err) != record.CodeNotFound {
 		t.Errorf("finished before it began: %v", err)
 	}
+	var last time.Time
 	for n := 1; n <= 2; n++ {
 		e, err := r.BeginEffect(ctx, key, "store")
-		if err != nil || e.Done || e.Begun != n || e.Result != nil {
+		if err != nil || e.Done || e.Begun != n || e.Result != nil || !e.Now.After(last) {
 			t.Fatalf("%+v %v", e, err)
 		}
+		last = e.Now
 	}
 	results := make([]string, 20)
 	each(len(results), func(i int) {

@@ -8,6 +8,9 @@ var services = []Mutant{{
 	Name: "a step that its service has taken", Why: "the service is asked to do it again instead of how far it is",
 	At: entrust + " (Step).Make", Do: []Op{Value("looks", "false")}, Package: entrust, Test: "TestLookedAt",
 }, {
+	Name: "the one clock of a service's time", Why: "a service is late for a worker whose clock is fast, or never for one whose clock is slow",
+	At: entrust + " (Step).Make", Do: []Op{Value("now", "domain.At(time.Now())")}, Package: entrust, Test: "TestLookedAt",
+}, {
 	Name: "the time in which a service must do what it has taken", Why: "a job waits for ever for a service that has lost its work",
 	At: entrust + " (Step).Make", Do: []Op{Never("left", "Within")}, Package: entrust, Test: "TestFailedStepIsAskedForAnew",
 }, {

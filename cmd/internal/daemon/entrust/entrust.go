@@ -47,7 +47,6 @@ type Step struct {
 	Client  stepservice.Doer
 	Kind    string        // of the effect
 	Within  time.Duration // in which the service must have done what it has taken
-	Clock   func() time.Time
 	// InTime calls use, which reads bytes from the object store, with a deadline.
 	InTime func(ctx context.Context, bytes int64, op, key string, use func(context.Context) error) error
 	Pause  time.Duration // the first one before a service is asked how far it is, if it does not say
@@ -101,7 +100,7 @@ func (s Step) Make(ctx context.Context, key string, request func() (stepservice.
 	} else {
 		a, err = s.Service.Ask(ctx, s.Client, r)
 	}
-	now := domain.At(s.Clock())
+	now := domain.At(e.Now) // and not by a clock of this process: another one may look the next time
 	switch {
 	case err != nil:
 		if again, _ := fetch.MayRetry(err); again || !looks || ctx.Err() != nil {

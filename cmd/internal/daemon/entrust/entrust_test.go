@@ -28,6 +28,7 @@ const (
 type kept struct {
 	record.Effect
 	lost string
+	now  *time.Time // by the clock of the records
 }
 
 var errLost = errors.New("the answer is lost")
@@ -45,7 +46,9 @@ func (k *kept) BeginEffect(_ context.Context, key, kind string) (record.Effect, 
 		return record.Effect{}, errors.New("another kind")
 	}
 	k.Key = key
-	return k.answer("begin")
+	e, err := k.answer("begin")
+	e.Now = *k.now
+	return e, err
 }
 
 func (k *kept) AcceptEffect(_ context.Context, _ string, accepted any) (record.Effect, error) {
@@ -72,8 +75,9 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	s := &scene{T: t, server: stepserver.New(t, "", ""), records: &kept{}, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
-	s.step = entrust.Step{Records: s.records, Client: http.DefaultClient, Kind: record.EffectRecord, Within: time.Hour, Pause: time.Second, Clock: func() time.Time { return s.now },
+	s := &scene{T: t, server: stepserver.New(t, "", ""), now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
+	s.records = &kept{now: &s.now}
+	s.step = entrust.Step{Records: s.records, Client: http.DefaultClient, Kind: record.EffectRecord, Within: time.Hour, Pause: time.Second,
 		Service: stepservice.Service{Field: "recording", URL: s.server.URL}}
 	return s
 }

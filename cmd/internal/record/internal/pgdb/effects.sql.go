@@ -8,6 +8,7 @@ package pgdb
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 const acceptEffect = `-- name: AcceptEffect :one
@@ -41,7 +42,7 @@ func (q *Queries) AcceptEffect(ctx context.Context, arg AcceptEffectParams) (Rec
 const beginEffect = `-- name: BeginEffect :one
 insert into record.effect (key, kind, state) values ($1, $2, 'intent')
 on conflict (key) do update set begun = effect.begun + case when effect.state = 'done' then 0 else 1 end
-returning key, kind, state, result, begun_at, begun, finished_at, accepted
+returning key, kind, state, result, begun_at, begun, finished_at, accepted, clock_timestamp()::timestamptz as now
 `
 
 type BeginEffectParams struct {
@@ -49,9 +50,22 @@ type BeginEffectParams struct {
 	Kind string `json:"kind"`
 }
 
-func (q *Queries) BeginEffect(ctx context.Context, arg BeginEffectParams) (RecordEffect, error) {
+type BeginEffectRow struct {
+	Key        string          `json:"key"`
+	Kind       string          `json:"kind"`
+	State      string          `json:"state"`
+	Result     json.RawMessage `json:"result"`
+	BegunAt    time.Time       `json:"begun_at"`
+	Begun      int64           `json:"begun"`
+	FinishedAt *time.Time      `json:"finished_at"`
+	Accepted   json.RawMessage `json:"accepted"`
+	Now        time.Time       `json:"now"`
+}
+
+// With the time by this clock, which all processes share.
+func (q *Queries) BeginEffect(ctx context.Context, arg BeginEffectParams) (BeginEffectRow, error) {
 	row := q.db.QueryRow(ctx, beginEffect, arg.Key, arg.Kind)
-	var i RecordEffect
+	var i BeginEffectRow
 	err := row.Scan(
 		&i.Key,
 		&i.Kind,
@@ -61,6 +75,7 @@ func (q *Queries) BeginEffect(ctx context.Context, arg BeginEffectParams) (Recor
 		&i.Begun,
 		&i.FinishedAt,
 		&i.Accepted,
+		&i.Now,
 	)
 	return i, err
 }
