@@ -11,7 +11,8 @@ import (
 
 // Head returns a file's size and date without fetching it. A server that refuses HEAD, as those
 // of URLs do that are signed for GET only, or that states no length, is asked for the first byte.
-// The size is -1 if it states none then either. Every error is an *Error.
+// The size is -1 if it states none then either. Every error is an *Error. With one of the request
+// for the first byte comes what the server has answered to HEAD: its date is as good as before.
 func (c *Client) Head(ctx context.Context, url string) (Info, error) {
 	info, refused, err := c.head(ctx, url)
 	if err == nil && (refused || info.Size < 0) {
@@ -38,16 +39,17 @@ func (c *Client) head(ctx context.Context, url string) (info Info, refused bool,
 }
 
 // firstByte returns what a server states about a file when it is asked for its first byte; said is
-// what it has stated before. The body is not read: it may be the whole file.
+// what it has stated before, and with an error the rest. The body is not read: it may be the whole file.
 func (c *Client) firstByte(ctx context.Context, url string, said Info) (Info, error) {
 	resp, err := c.request(ctx, http.MethodGet, url, http.Header{"Range": {"bytes=0-0"}}, c.cfg.Head, c.cfg.MaxReply)
+	said.Size = -1
 	if err != nil {
-		return Info{}, err
+		return said, err
 	}
 	defer resp.Body.Close()
 	size, ok := wholeSize(resp)
 	if !ok {
-		return Info{}, statusError(Redact(url), resp, time.Now())
+		return said, statusError(Redact(url), resp, time.Now())
 	}
 	info := infoOf(resp)
 	if info.Size = size; info.Modified.IsZero() {

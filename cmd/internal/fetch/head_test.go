@@ -25,7 +25,7 @@ func TestHead(t *testing.T) {
 		asked[r.URL.Path] += r.Method + r.Header.Get("Range") + " "
 		mu.Unlock()
 		status, answer, _ := strings.Cut(r.URL.Path[1:], "/")
-		if r.Method == http.MethodHead && answer == "dated" {
+		if r.Method == http.MethodHead && strings.HasPrefix(answer, "dated") {
 			w.Header().Set("Last-Modified", headDate)
 		}
 		if n, err := strconv.Atoi(status); r.Method == http.MethodHead && err == nil {
@@ -64,9 +64,9 @@ func TestHead(t *testing.T) {
 			partial(http.StatusRequestedRangeNotSatisfiable, "bytes */0", "")
 		case "unsatisfied":
 			partial(http.StatusRequestedRangeNotSatisfiable, "bytes */9", "")
-		case "closed":
+		case "closed", "dated/closed":
 			w.WriteHeader(http.StatusForbidden)
-		case "away":
+		case "away", "dated/away":
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		case "led":
@@ -99,11 +99,15 @@ func TestHead(t *testing.T) {
 	if i, err := c.Head(t.Context(), s.URL+"/403/led"); err != nil || i.Size != 70000000000 || i.FinalURL != s.URL+"/403/part" {
 		t.Errorf("%+v, %v", i, err)
 	}
-	for path, status := range map[string]int{"/404": 404, "/500": 500, "/401/part": 401, "/403/closed": 403, "/405/closed": 403, "/200/closed": 403, "/405/unsatisfied": 416, "/405/away": 503} {
-		_, err := c.Head(t.Context(), s.URL+path)
+	for path, status := range map[string]int{"/404": 404, "/500": 500, "/401/part": 401, "/403/closed": 403, "/405/closed": 403, "/200/closed": 403, "/405/unsatisfied": 416, "/405/away": 503,
+		"/200/dated/closed": 403, "/200/dated/away": 503} {
+		i, err := c.Head(t.Context(), s.URL+path)
 		e := fails(t, err, CodeHTTPStatus, domain.ClassContent)
-		if e.Status != status || e.Temporary != (status >= 500) || e.URL != s.URL+path || path == "/405/away" && e.After != 7*time.Second {
+		if e.Status != status || e.Temporary != (status >= 500) || e.URL != s.URL+path || strings.HasSuffix(path, "/away") && e.After != 7*time.Second {
 			t.Errorf("%s: %+v", path, e)
+		}
+		if strings.Contains(path, "/dated/") && (i.Size != -1 || i.Modified.Format(http.TimeFormat) != headDate) {
+			t.Errorf("%s: what HEAD said is lost: %+v", path, i)
 		}
 	}
 }

@@ -298,6 +298,14 @@ var content = []Mutant{{
 	At: "cmd/internal/fetch newBandwidth", Do: []Op{Always("perSecond")},
 	Package: fetch, Test: "TestBandwidth",
 }, {
+	Name: "the date of a file whose size is not learned", Why: "a file loses its date when its server refuses a request for the first byte",
+	At: "cmd/internal/daemon/payload (*Source).Sizes", Do: []Op{Never("Modified")},
+	Package: "cmd/internal/daemon/payload", Test: "TestSizes",
+}, {
+	Name: "what HEAD has said of a file", Why: "a file loses its date when its server refuses a request for the first byte",
+	At: "cmd/internal/fetch (*Client).Head", Do: []Op{Arg("firstByte", 2, "Info{}")},
+	Package: fetch, Test: "TestHead",
+}, {
 	Name: "the end of a request that waits for the bandwidth", Why: "a transfer that takes too long fails as one whose server is broken",
 	At: "cmd/internal/fetch (*limited).Read", Do: []Op{Drop("Done")},
 	Package: fetch, Test: "TestBandwidthKeepsTheDeadline",

@@ -2,10 +2,15 @@ package payload
 
 import (
 	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
+	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	"github.com/accession-ingest/accession/cmd/internal/profile"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -48,6 +53,42 @@ func TestClientOfABrokenProfile(t *testing.T) {
 	p.Name, p.Fetch.Allow = "maps", []string{"somewhere"}
 	if _, err := (&Source{}).ClientOf(p); codeOf(err) != reason.CodeProfileBroken || !strings.Contains(err.Error(), "profile maps: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestSizes: what a server states of a file is taken, and its date also where it does not say the
+// size, whatever it then answers to a request for the first byte.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	const date = "Mon, 02 Jan 2023 15:04:05 GMT"
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/none" || r.Method != http.MethodHead {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Last-Modified", date)
+		if r.URL.Path == "/sized" {
+			w.Header().Set("Content-Length", "7")
+			return
+		}
+		w.(http.Flusher).Flush() // without a length
+	}))
+	defer s.Close()
+	client, err := fetch.NewClient(fetch.Config{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := profile.Defaults()
+	p.Name, p.Fetch.Allow = "maps", []string{"127.0.0.1/32"}
+	files := []File{{URL: s.URL + "/sized", Size: -1}, {URL: s.URL + "/dated", Size: -1}, {URL: s.URL + "/none", Size: -1}}
+	(&Source{Client: client, StepTimeout: time.Minute}).Sizes(t.Context(), slog.New(slog.DiscardHandler), p, files)
+	for i, want := range []struct {
+		size  int64
+		dated bool
+	}{{7, true}, {-1, true}, {-1, false}} {
+		if f := files[i]; f.Size != want.size || !f.Modified.IsZero() != want.dated || want.dated && f.Modified.Format(http.TimeFormat) != date {
+			t.Errorf("%+v, want %+v", f, want)
+		}
 	}
 }
 

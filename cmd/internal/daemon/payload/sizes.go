@@ -43,7 +43,7 @@ func (s *Source) Sizes(ctx context.Context, log *slog.Logger, p profile.Profile,
 		if err == nil && info.Size >= 0 && info.Size <= int64(p.Limits.MaxFileBytes) {
 			f.Size = info.Size
 		}
-		if err == nil && !info.Modified.IsZero() {
+		if !info.Modified.IsZero() { // also of one whose size could not be learned
 			f.Modified = domain.At(info.Modified)
 		}
 	}
