@@ -306,6 +306,10 @@ var content = []Mutant{{
 	At: "cmd/internal/fetch (*Client).Head", Do: []Op{Arg("firstByte", 2, "Info{}")},
 	Package: fetch, Test: "TestHead",
 }, {
+	Name: "the bandwidth that is set", Why: "downloads take the whole line of the house, whatever is set",
+	At: "cmd/internal/wire (*Installation).client", Do: []Op{Field("Config", "Bandwidth", "0")},
+	Package: e2e, Test: "TestBandwidthOfAProcess",
+}, {
 	Name: "the end of a request that waits for the bandwidth", Why: "a transfer that takes too long fails as one whose server is broken",
 	At: "cmd/internal/fetch (*limited).Read", Do: []Op{Drop("Done")},
 	Package: fetch, Test: "TestBandwidthKeepsTheDeadline",
