@@ -1,9 +1,13 @@
 package projections_test
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -198,4 +202,49 @@ func TestOrdersOfManyHaveTheirIndexes(t *testing.T) {
 	if whole := planned.Whole(); len(whole) > 0 {
 		t.Errorf("they read from end to end: %v", whole)
 	}
+}
+
+// TestCountOfBatchesReadsNoRows: how many batches are in each state is counted in an index, where it
+// is shown on every overview.
+func TestCountOfBatchesReadsNoRows(t *testing.T) {
+	t.Parallel()
+	db := projtest.DB(t)
+	if err := run(t, config(db, installation(t).log)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := query.CountBatches(t.Context(), db)
+	if err != nil || len(before) == 0 {
+		t.Fatalf("%v, %v", before, err)
+	}
+	projtest.Crowd(t, db, 300)
+	asked := &lastAsked{Pool: db}
+	after, err := query.CountBatches(t.Context(), asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for state, n := range before {
+		if after[state] != 301*n {
+			t.Errorf("%d batches are %s, and were %d", after[state], state, n)
+		}
+	}
+	rows, err := db.Query(t.Context(), "explain (costs off) "+asked.sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "Index Only Scan using batch_") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// lastAsked is a database that keeps its last query.
+type lastAsked struct {
+	*pgxpool.Pool
+	sql string
+}
+
+// Query keeps the query, and asks.
+func (l *lastAsked) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	l.sql = sql
+	return l.Pool.Query(ctx, sql, args...)
 }
