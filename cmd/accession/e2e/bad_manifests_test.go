@@ -216,14 +216,14 @@ func badDeposits(t testing.TB) map[string]badDeposit {
 	add("of an object", batch, strings.ReplaceAll(good, "PROFILE", string(manifest.MrtIngest)), domain.CodeManifestInvalid,
 		"the manifest's profile is mrt-ingest-manifest, which does not fit a submission of type file_batch_manifest: submit it as object_manifest")
 	const missing = "could not be read: http://HOSTPATH: the server answered 404 Not Found; correct the URL, or put the file there"
-	add("not there", batch, "", fetch.CodeHTTPStatus, "the batch manifest "+missing)
+	add("not there", batch, "", fetch.CodeHTTPStatus, "the deposit "+missing)
 	add("not there", object, "", fetch.CodeHTTPStatus, "the manifest "+missing)
 	more := func(name string, d app.Deposit, text string, code domain.Code, says string) {
 		all[name] = badDeposit{d, text, code, []string{says}, code == domain.CodeRowFault}
 	}
 	const large = "could not be read: http://HOSTPATH: it is larger than the 1024 bytes that are allowed; split the file, or let an operator raise the limit"
 	long := headOf + strings.Repeat("#\n", 512) + goodRow + atTheEnd
-	more("large", app.Deposit{Type: batch, Profile: "small"}, long, fetch.CodeTooLarge, "the batch manifest "+large)
+	more("large", app.Deposit{Type: batch, Profile: "small"}, long, fetch.CodeTooLarge, "the deposit "+large)
 	more("large object", app.Deposit{Type: object, Profile: "small"}, long, fetch.CodeTooLarge, "the manifest "+large)
 	more("digest", app.Deposit{Type: batch, Digest: "md5:" + zeroes32}, "#\n", domain.CodeDigestMismatch,
 		"http://HOSTPATH: the md5 digest is 552dacb15f2019c8f3f74c55befa242c, the deposit says "+zeroes32+"; correct the one that is wrong")
