@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/compute"
@@ -138,8 +139,9 @@ type ObservedLock struct {
 	Alive bool
 	// Lease says that it is the lease of an entry, and ends with no session.
 	Lease   bool
-	Created int64 // in which commit; distinguishes one lock from the next
-	Version int32 // of the node, 0 as long as it was not seized or renewed
+	Created int64     // in which commit; distinguishes one lock from the next
+	Since   time.Time // when it was made, by ZooKeeper's clock
+	Version int32     // of the node, 0 as long as it was not seized or renewed
 }
 
 // Numbers are those that the next ids have, by kind.

@@ -620,7 +620,10 @@ func TestConsoleOfDeadWorkers(t *testing.T) {
 	p.Open(c.url + "/console/jobs/" + job)
 	holder := func() string {
 		_, worker, ok := strings.Cut(p.Text(), "Locked by the worker ")
-		worker, _, _ = strings.Cut(worker, ".")
+		worker, since, _ := strings.Cut(worker, ", since ")
+		if since == "" {
+			return ""
+		}
 		if !ok {
 			return ""
 		}

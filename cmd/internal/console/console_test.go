@@ -144,7 +144,7 @@ func some(name string) map[string]any {
 		"/v1/jobs/jid0000000001": with(job, map[string]any{"file_counts": map[string]any{"files_listed": 30, "files_processed": 30}, "first_files": []any{file}, "retries": []any{retry}, "transitions": []any{
 			map[string]any{"to_status": "pending", "at": at, "actor": "daemon/batch"}, map[string]any{"from_status": "pending", "to_status": "failed", "at": at, "seconds": 90061.5, "reason_message": name, "reason_class": "system", "reason_code": "timeout"}},
 			"steps": []any{map[string]any{"step": "virus", "id": "eid1", "status": "failed", "reason": name}}}),
-		"/v1/jobs/jid0000000001/inside":    map[string]any{"id": "jid0000000001", "lock": map[string]any{"holder": name, "alive": false}},
+		"/v1/jobs/jid0000000001/inside":    map[string]any{"id": "jid0000000001", "lock": map[string]any{"holder": name, "alive": false, "since": at}},
 		"/v1/files/" + file["id"].(string): with(file, map[string]any{"transitions": []any{map[string]any{"to_status": "PROCESSED", "at": at, "seconds": 0.25, "worker": name}}, "retries": []any{retry}, "waits": []any{map[string]any{"code": "slot", "for": name}}, "entries": []any{map[string]any{"id": "eid1", "status": "failed"}}}),
 		"/v1/status":                       map[string]any{"servers": []any{map[string]any{"name": "postgres", "ok": false, "error": name}}, "batches": []any{map[string]any{"state": "failed", "batches": 7}}, "queues": []any{map[string]any{"state": "pending", "jobs": 9}}, "workers": []any{map[string]any{"id": name, "host": name, "roles": []string{"http"}, "since": at}}, "standing": []any{map[string]any{"code": "held", "what": name, "remedy": "accession collection release x"}, map[string]any{"code": "waits_long", "what": "job jid0000000001 waits", "remedy": "accession job show jid0000000001"}}, "hosts": []any{map[string]any{"host": name, "permits": 1, "limit": 2}}, "projection": map[string]any{"events_behind": 9000, "seconds_behind": 90}, "outbox": map[string]any{"unsent": 3, "oldest_seconds": 100}},
 		"/v1/queues":                       map[string]any{"items": []any{map[string]any{"queue": "ingest", "jobs": 9, "pause": hold}, map[string]any{"queue": "pending", "jobs": 9}}},
@@ -549,7 +549,7 @@ func TestPagesWithinRights(t *testing.T) {
 		t.Errorf("asked %v", a.asked)
 	}
 	text = visited(opened(t, &told{answers: some("a name")}, access.Operator), http.MethodGet, Path+"jobs/jid0000000001", nil).Body.String()
-	if !strings.Contains(text, "Locked by the worker <code>a name</code>, which has gone") {
+	if !strings.Contains(text, "Locked by the worker <code>a name</code>, which has gone, since <time datetime=\"2026-11-28T10:00:00Z\"") {
 		t.Error(text)
 	}
 }

@@ -311,7 +311,7 @@ func (in *inspection) readLock(ctx context.Context, path string) error {
 		return err
 	}
 	var h layout.Holder
-	l := &eventstore.ObservedLock{Node: in.root.Name(path), Created: n.Stat.Czxid, Version: n.Stat.Version}
+	l := &eventstore.ObservedLock{Node: in.root.Name(path), Created: n.Stat.Czxid, Since: time.UnixMilli(n.Stat.Ctime).UTC(), Version: n.Stat.Version}
 	if json.Unmarshal(n.Data, &h) == nil {
 		l.Holder = h.Holder
 	}

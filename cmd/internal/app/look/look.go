@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/store"
@@ -74,6 +75,8 @@ type Node struct {
 type Lock struct {
 	Holder string `json:"holder,omitempty"` // absent = it cannot be read
 	Alive  bool   `json:"alive"`            // the worker is registered
+	// Since is when the worker took the lock, by ZooKeeper's clock.
+	Since time.Time `json:"since,omitzero"`
 }
 
 // Into looks into a job. A part that cannot be looked at is named in the answer; the error is
@@ -204,7 +207,7 @@ func (in *Inside) nodes(ctx context.Context, a *app.App, c domain.Configuration)
 		in.Nodes = append(in.Nodes, Node{name, hidden(c, data(seen.Nodes[name]))})
 	}
 	if seen.Lock != nil {
-		in.Lock = &Lock{seen.Lock.Holder, seen.Lock.Alive}
+		in.Lock = &Lock{seen.Lock.Holder, seen.Lock.Alive, seen.Lock.Since}
 	}
 	return nil
 }

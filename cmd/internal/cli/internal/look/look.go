@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,7 @@ func Write(w io.Writer, in look.Inside) {
 		{"title", export.Line(m.Title)}, {"creator", export.Line(m.Creator)}, {"date", export.Line(m.Date)}, {"where", export.Line(m.Where)},
 	}...)
 	if l := in.Lock; l != nil {
-		fmt.Fprintf(w, "locked by %s, registered: %v\n", export.Line(l.Holder), l.Alive)
+		fmt.Fprintf(w, "locked by %s since %s, registered: %v\n", export.Line(l.Holder), l.Since.Format(time.RFC3339), l.Alive)
 	}
 	fmt.Fprintln(w)
 	render.Rows(w, "no nodes in ZooKeeper", render.Row{"node", "data"}, in.Nodes, func(n look.Node) render.Row { return render.Row{n.Name, export.Line(n.Data)} })
