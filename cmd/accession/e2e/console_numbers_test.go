@@ -147,12 +147,16 @@ func (c *consoled) zones(p *browser.Tab) {
 	}
 }
 
-// printed looks at pages and reports as they are printed on A4.
+// printed looks at pages and reports as they are printed on A4; reports ask for the longer side.
 func (c *consoled) printed(p *browser.Tab) {
 	c.t.Helper()
-	p.Paper()
 	for _, path := range []string{"batches/" + string(c.failed), "jobs", "reports/batch?batch=" + string(c.failed), "reports/batch?batch=" + string(c.hostile), "reports/throughput", "reports/states", "reports/submitters", "reports/failures"} {
 		p.Open(c.url + "/console/" + path)
+		landscape := browser.Eval[bool](p, `[...document.styleSheets].some((s) => [...s.cssRules].some((r) => [...(r.cssRules ?? [])].some((rule) => rule.type === CSSRule.PAGE_RULE && rule.style.size === "landscape")))`)
+		if landscape != strings.HasPrefix(path, "reports/") {
+			c.t.Errorf("%s is printed in landscape: %t", path, landscape)
+		}
+		p.Paper(landscape)
 		if cut := browser.Eval[[]string](p, `[...document.querySelectorAll("body *")].filter((e) => e.getClientRects().length && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map((e) => e.outerHTML.slice(0, 120))`); len(cut) > 0 {
 			c.t.Errorf("%s is cut off where it is printed: %d elements: %q", path, len(cut), cut[:min(len(cut), 4)])
 		}

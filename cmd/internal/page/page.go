@@ -76,7 +76,7 @@ figure svg { display: block; height: auto; max-width: 100%; margin: 0 auto; }
 figure .phone { display: none; }
 @media screen and (max-width: 40rem) { figure .wide { display: none; } figure .phone { display: block; } }
 footer { color: var(--dim); font-size: .9rem; }
-@media print { body { padding: 0; max-width: none; } }
+@media print { @page { size: landscape; margin: 1cm; } body { padding: 0; max-width: none; } }
 </style>
 </head>
 <body>

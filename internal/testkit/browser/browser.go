@@ -190,10 +190,14 @@ func (p *Tab) Look(width int64, dark bool) {
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 }
 
-// Paper has pages shown as they are printed on A4.
-func (p *Tab) Paper() {
+// Paper has pages shown as they are printed on A4, with a centimetre of margin.
+func (p *Tab) Paper(landscape bool) {
 	p.t.Helper()
-	call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 794, Height: 1123, DeviceScaleFactor: 1})
+	width, height := int64(718), int64(1047) // 190 and 277 millimetres
+	if landscape {
+		width, height = height, width
+	}
+	call(p, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1})
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 }
 
