@@ -255,6 +255,12 @@ func TestBulkActionsOverHTTP(t *testing.T) {
 	d = in.doorOf(s)
 	one, two := begin(request), begin(request)
 	var cancelled bulk.Action
+	var tried bulk.Action
+	d.ask(olga, "POST", "/v1/bulk-actions/"+one.ID+"/cancel?dry_run=true", "").into(d, &tried)
+	d.ask(olga, "GET", "/v1/bulk-actions/"+one.ID, "").into(d, &cancelled)
+	if !tried.DryRun || tried.State != bulk.Cancelled || cancelled.State != bulk.Waiting {
+		t.Errorf("it would be %+v, and is %+v", tried, cancelled)
+	}
 	d.ask(olga, "POST", "/v1/bulk-actions/"+one.ID+"/cancel", "").into(d, &cancelled)
 	in.says(0, words("user withdraw olga operator --collection test"))
 	s.stop()

@@ -23,6 +23,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -90,8 +91,12 @@ func (c *Console) Routes() []Route {
 	for _, f := range c.further() {
 		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false}, Route{"GET " + Path + f.name + ".csv", f.download, false})
 	}
-	for kind := range actions {
-		all = append(all, Route{"GET " + Path + kind + "/{id}/do/{verb}", c.page(c.preview(kind)), false}, Route{"POST " + Path + kind + "/{id}/do/{verb}", c.form(c.carryOut(kind)), false})
+	for kind := range question.Actions {
+		at := Path + kind + "/{id}/do/{verb}"
+		if kind == question.New {
+			at = Path + kind + "/{verb}"
+		}
+		all = append(all, Route{"GET " + at, c.page(c.preview(kind)), false}, Route{"POST " + at, c.form(c.carryOut(kind)), false})
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,9 +12,12 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/queues"
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
+	"github.com/accession-ingest/accession/domain"
 )
 
 var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work in the compute queue", none: "No work is here: it is requested for files and steps, or with `accession compute submit`.", list: []column[entries.Work]{
@@ -118,6 +122,47 @@ var poisonColumns = columns[tables.PoisonEvent]{operation: "poison.ls", title: "
 	{"error", "Why", func(p tables.PoisonEvent) any { return p.Error }},
 }}
 
+var processorColumns = columns[queues.Processor]{operation: "processor.ls", title: "Processors", none: "No processor is known.", whole: true, list: []column[queues.Processor]{
+	{"processor", "Processor", func(p queues.Processor) any { return p.Name }},
+	{"queue", "Queue", func(p queues.Processor) any { return p.Queue }},
+	{"state", "State", func(p queues.Processor) any {
+		if p.Stopped {
+			return cell.State("stopped")
+		}
+		return cell.State("open")
+	}},
+	onProcessor(change, func(queues.Processor) bool { return true }),
+	onProcessor("start", func(p queues.Processor) bool { return p.Stopped }),
+	onProcessor("stop", func(p queues.Processor) bool { return !p.Stopped }),
+	onProcessor(remove, func(p queues.Processor) bool { return p.Setting > 0 }),
+	{"users", "Users", func(p queues.Processor) any {
+		if p.ExcludeUsers {
+			return "all but " + strings.Join(p.Users, ", ")
+		}
+		return strings.Join(p.Users, ", ")
+	}},
+	{"preferred", "Preferred", func(p queues.Processor) any { return strings.Join(p.Preferred, ", ") }},
+	{"max_size", "Largest deposit", func(p queues.Processor) any {
+		if p.MaxSize == 0 {
+			return nil
+		}
+		return cell.Size(p.MaxSize)
+	}},
+	{"workers", "Workers in each process", func(p queues.Processor) any { return p.Workers }},
+	{"source", "Said by", func(p queues.Processor) any { return p.Source }},
+}}
+
+// onProcessor is the way to an action on those processors on which it can be taken.
+func onProcessor(verb string, on func(queues.Processor) bool) column[queues.Processor] {
+	label := labelOf("processors", verb)
+	return column[queues.Processor]{"", label, func(p queues.Processor) any {
+		if !on(p) {
+			return nil
+		}
+		return cell.To(label, Path+"processors/"+url.PathEscape(domain.ProcessorName(p.Queue, p.Name))+"/do/"+verb)
+	}}
+}
+
 // further are the lists that are not about deposits.
 type further struct {
 	name, title, about string
@@ -135,19 +180,46 @@ func listOf[T any](c *Console, name, about string, of columns[T], may func(peopl
 	return further{name, of.title, about, may, func(v *visit) (page, error) { return listPage(v, of, of.title, "more", fields...) }, c.download(of.download)}
 }
 
+// beginning returns a list whose page has the actions that make what it lists, for who takes them.
+func (f further) beginning(may func(people.Self) bool, verbs ...string) further {
+	show := f.show
+	f.show = func(v *visit) (page, error) {
+		p, err := show(v)
+		if l, is := p.Data.(list); is && may(v.Self) {
+			l.Actions = begins(verbs...)
+			p.Data = l
+		}
+		return p, err
+	}
+	return f
+}
+
+// begins are the ways to actions that are about no thing.
+func begins(verbs ...string) (all []doable) {
+	for _, verb := range verbs {
+		all = append(all, doable{labelOf(question.New, verb), Path + question.New + "/" + verb})
+	}
+	return all
+}
+
+// acts and actsOnAll report whether who looks acts on something, or on everything.
+func acts(s people.Self) bool      { return mayAct(&visit{Self: s}, "") }
+func actsOnAll(s people.Self) bool { return mayAct(&visit{Self: s}, everything) }
+
 func (c *Console) further() []further {
 	inCollection := []field{{Name: "collection", Label: "Collection"}, {Name: "profile", Label: "Profile"}}
 	return append([]further{
-		listOf(c, "directories", "Open directories that are polled", directoryColumns, everyone, append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"polled", "paused"}}, {Name: "host", Label: "Server"}}, inCollection...)...),
-		listOf(c, "datasets", "What is found in them", datasetColumns, everyone, inCollection...),
-		listOf(c, "slots", "When files of them are processed", slotColumns, everyone, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "ACTIVE", "DONE", "MISSED"}}}, inCollection...), age...)...),
-		listOf(c, "compute", "Work of the compute queue, and who has it", entryColumns, everywhere, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "STAGING", "SUCCESSFUL", "FAILED", "PURGED"}}, {Name: "submitter", Label: "Requested by"}, {Name: "code", Label: "Code of the reason"}}, inCollection...), age...)...),
+		listOf(c, "directories", "Open directories that are polled", directoryColumns, everyone, append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"polled", "paused"}}, {Name: "host", Label: "Server"}}, inCollection...)...).beginning(acts, "directory"),
+		listOf(c, "datasets", "What is found in them", datasetColumns, everyone, inCollection...).beginning(acts, "dataset"),
+		listOf(c, "slots", "When files of them are processed", slotColumns, everyone, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "ACTIVE", "DONE", "MISSED"}}}, inCollection...), age...)...).beginning(acts, "slot"),
+		listOf(c, "compute", "Work of the compute queue, and who has it", entryColumns, everywhere, append(append([]field{{Name: "dataset", Label: "Dataset"}, {Name: "state", Label: "State", Choices: []string{"PENDING", "STAGING", "SUCCESSFUL", "FAILED", "PURGED"}}, {Name: "submitter", Label: "Requested by"}, {Name: "code", Label: "Code of the reason"}}, inCollection...), age...)...).beginning(actsOnAll, "work"),
 		listOf(c, "objects", "What is stored: each object with its versions and their files", objectColumns, everyone, append([]field{{Name: "identifier", Label: "Identifier"}, {Name: "local_id", Label: "Local id"}, {Name: "title", Label: "Words of the title"}, {Name: "creator", Label: "Words of the creator"}, {Name: "file", Label: "Name of a file"}, {Name: "collection", Label: "Collection"}, {Name: "submitter", Label: "Depositor"}, {Name: "batch", Label: "Batch"}}, age...)...),
 		c.withdrawals(),
-		c.profiles(),
+		c.profiles().beginning(administers, "profile"),
+		listOf(c, "processors", "Who serves the deposit queues, and which deposits each asks for", processorColumns, actsOnAll).beginning(actsOnAll, "processor"),
 		listOf(c, "workers", "Who has work of the compute queue, and what workers ended in the last 24 hours", computeWorkerColumns, everywhere),
 		listOf(c, "deposits", "Files that were sent and wait to become batches, and those of which none can be made", depositColumns, everyone, append([]field{{Name: "state", Label: "State", Choices: []string{drops.Waiting, drops.Refused}}, {Name: "submitter", Label: "Depositor"}}, slices.Concat(inCollection, age)...)...),
-		listOf(c, "poison", "What the tables lack, and why", poisonColumns, everywhere, append([]field{{Name: "batch", Label: "Batch"}}, age...)...),
+		listOf(c, "poison", "What the tables lack, and why", poisonColumns, everywhere, append([]field{{Name: "batch", Label: "Batch"}}, age...)...).beginning(actsOnAll, "poison-retry"),
 		listOf(c, "queries", "Lists of identifiers that were asked about", queryColumns, everyone, append([]field{{Name: "submitter", Label: "Asked by"}, {Name: "state", Label: "State", Choices: []string{"received", "parked", "grabbed", "answered", "failed"}}}, age...)...),
 	}, c.peopleLists()...)
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -323,6 +325,18 @@ func (*Console) queues(v *visit) (page, error) {
 			Facts: facts("Waiting", b.Waiting, "Running", b.Running, "Parked", b.Parked, "Nothing is grabbed", b.Stopped, "Not known", b.Unknown)})
 	}
 	if mayAct(v, "") {
+		for _, b := range d.Boards {
+			of := actionsOn(v, "deposit-queues", b.Queue, everything, nil)
+			if !administers(v.Self) {
+				of = slices.DeleteFunc(of, func(to doable) bool {
+					return strings.HasSuffix(to.To, question.OfIntake[0]) || strings.HasSuffix(to.To, question.OfIntake[1])
+				})
+			}
+			d.Actions = append(d.Actions, way{b.Title, of})
+		}
+		if mayAct(v, everything) {
+			d.Actions = append(d.Actions, way{"Drop folder", begins("transfer-stop", "transfer-start")}, way{"Attempts at files", begins("timeouts")})
+		}
 		for _, q := range all.Items {
 			d.Actions = append(d.Actions, way{"Queue " + q.Name, actionsOn(v, "queues", q.Name, "", nil)})
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -117,7 +118,7 @@ func (*Console) person(v *visit) (page, error) {
 	if u.DisabledAt != nil {
 		t.State, not = "disabled", "disable"
 	}
-	for _, verb := range actions["people"].verbs {
+	for _, verb := range question.Actions["people"].Verbs {
 		if verb != not && verb != withdraw { // that is beside each right
 			t.Actions = append(t.Actions, doable{labelOf("people", verb), toUser(u.ID) + "/do/" + verb})
 		}

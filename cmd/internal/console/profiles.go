@@ -3,7 +3,6 @@ package console
 import (
 	"net/url"
 
-	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
@@ -12,7 +11,7 @@ import (
 
 func toProfile(name string) string { return Path + "profiles/" + url.PathEscape(name) }
 
-var profileColumns = columns[operation.ProfileItem]{operation: "profile.ls", title: "Profiles", none: "There are no profiles in the collections that you see: `accession profile set` makes one.", whole: true, list: []column[operation.ProfileItem]{
+var profileColumns = columns[operation.ProfileItem]{operation: "profile.ls", title: "Profiles", none: "There are no profiles in the collections that you see: an administrator makes one.", whole: true, list: []column[operation.ProfileItem]{
 	{"name", "Profile", func(p operation.ProfileItem) any { return cell.To(p.Name, toProfile(p.Name)) }},
 	{"collection", "Collection", func(p operation.ProfileItem) any { return p.Collection }},
 	{"owner", "Owner", func(p operation.ProfileItem) any { return p.Owner }},
@@ -21,7 +20,6 @@ var profileColumns = columns[operation.ProfileItem]{operation: "profile.ls", tit
 
 // profiles is the list of profiles, for who may see what one says.
 func (c *Console) profiles() further {
-	acts := func(s people.Self) bool { return mayAct(&visit{Self: s}, "") }
 	return listOf(c, "profiles", "What deposits go by, and in which version", profileColumns, acts, field{Name: "collection", Label: "Collection"})
 }
 
@@ -38,6 +36,10 @@ func (*Console) profile(v *visit) (page, error) {
 	t.Text = string(text)
 	t.Links = []doable{{"Deposits by it", Path + "batches?profile=" + url.QueryEscape(p.ID)}}
 	if administers(v.Self) {
+		t.Actions = []doable{{labelOf("profiles", change), toProfile(p.ID) + "/do/" + change}}
+		if p.Source == profiles.SourceRunTime {
+			t.Actions = append(t.Actions, doable{labelOf("profiles", remove), toProfile(p.ID) + "/do/" + remove})
+		}
 		t.Links = append(t.Links, doable{"Who changed it", Path + "audit?on=" + url.QueryEscape("profile/"+p.ID)})
 	}
 	if err != nil {

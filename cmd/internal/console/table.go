@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 )
 
@@ -404,9 +405,9 @@ func listPage[T any](v *visit, c columns[T], title, where string, fields ...fiel
 	}
 	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: v.URL.Query().Get("sort")}
 	l.Chosen = slices.ContainsFunc(l.Fields, func(f field) bool { return f.Value != "" })
-	if a, has := actions[where]; has && l.Chosen && mayAct(v, "") {
+	if a, has := question.Actions[where]; has && l.Chosen && mayAct(v, "") {
 		l.To = v.URL.Path + "/all"
-		for _, verb := range a.all {
+		for _, verb := range a.All {
 			l.Verbs = append(l.Verbs, doable{wordsOf(verb), verb})
 		}
 		l.Given = slices.DeleteFunc(slices.Clone(l.Fields), func(f field) bool { return f.Value == "" })

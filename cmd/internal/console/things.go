@@ -175,6 +175,7 @@ func (*Console) dataset(v *visit) (page, error) {
 	}
 	t := thing{Tables: []table{directoryColumns.table(polled.Items), slotColumns.table(opened.Items)}}
 	t.Facts = facts("Dataset", d.Name, "Collection", d.Collection, "Profile", d.Profile, "Groups", d.GroupPattern, "Files without a slot", d.WithoutSlot, "Set by", d.By, "Set", d.When, "Why", d.Why)
+	t.Actions = actionsOn(v, "datasets", d.Name, d.Collection, nil)
 	if d.Rules != nil {
 		if text, err := json.MarshalIndent(d.Rules, "", "  "); err == nil {
 			t.Text = string(text)

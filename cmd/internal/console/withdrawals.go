@@ -1,7 +1,6 @@
 package console
 
 import (
-	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 )
@@ -38,5 +37,5 @@ func decides(verb string) column[withdrawal.Withdrawal] {
 // one cannot approve it.
 func (c *Console) withdrawals() further {
 	const about = "Objects whose content is to go: what waits for a second user, and what became of it"
-	return listOf(c, "withdrawals", about, withdrawalColumns, func(s people.Self) bool { return mayAct(&visit{Self: s}, "") }, field{Name: "state", Label: "State", Choices: withdrawal.States})
+	return listOf(c, "withdrawals", about, withdrawalColumns, acts, field{Name: "state", Label: "State", Choices: withdrawal.States})
 }

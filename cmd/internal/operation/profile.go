@@ -53,6 +53,7 @@ type ProfileSet struct {
 	MatchSetting
 	Body struct {
 		Content string `json:"content" lines:"true" minLength:"1" maxLength:"65536" doc:"The profile, as the YAML file that it would be in profiles_dir"`
+		From    string `json:"from,omitempty" maxLength:"64" example:"b1946ac92492" doc:"Version of the content that is replaced, as it is shown: it is refused if another one is there; none = there is no such profile, absent = any"`
 		Reason  string `json:"reason" maxLength:"500" doc:"Why; it stays in the history"`
 	}
 }
@@ -96,7 +97,7 @@ func profileOperations() []*Operation {
 				return s, err
 			}),
 		row(of("set", "Make a profile, or replace what it says, after a check"), func(ctx context.Context, c *Call, in *ProfileSet) (app.Changed, error) {
-			return profiles.Set(ctx, c.App, in.Name, in.Body.Content, in.Body.Reason)
+			return profiles.Set(ctx, c.App, in.Name, in.Body.Content, in.Body.From, in.Body.Reason)
 		}),
 		row(of("rm", "Remove what was set of a profile: its file counts again"), func(ctx context.Context, c *Call, in *ProfileRm) (app.Changed, error) {
 			return profiles.Rm(ctx, c.App, in.Name, in.Why())

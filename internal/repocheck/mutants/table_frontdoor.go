@@ -486,6 +486,22 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Never("PostForm", "Filled")},
 	Package: "cmd/internal/console", Test: "TestPeopleForms",
 }, {
+	Name: "forms of what cannot be tried", Why: "who looks what a request would do makes it",
+	At: "cmd/internal/console tried", Do: []Op{Always("Tried")},
+	Package: "cmd/internal/console", Test: "TestFormsOfInputs",
+}, {
+	Name: "the version that a form was filled with", Why: "an administrator overwrites what another one has set while the form was open",
+	At: "cmd/internal/console tried", Do: []Op{Drop("Set", "If-Match")},
+	Package: "cmd/internal/console", Test: "TestProfileForms",
+}, {
+	Name: "the content that another one of a profile replaces", Why: "a new profile of a name that there is overwrites the profile",
+	At: "cmd/internal/app/profiles Set", Do: []Op{Never("from", "From")},
+	Package: "cmd/accession/e2e", Test: "TestConsoleChangesProfiles",
+}, {
+	Name: "dry runs of the end of a bulk action", Why: "who asks what would be ended ends it",
+	At: "cmd/internal/app/bulk Cancel", Do: []Op{Never("DryRun")},
+	Package: "cmd/accession/e2e", Test: "TestBulkActionsOverHTTP",
+}, {
 	Name: "a password that was written twice", Why: "a typing error locks a user out",
 	At: "cmd/internal/console/internal/question passwordIn", Do: []Op{Never("again")},
 	Package: "cmd/internal/console", Test: "TestSecretsOfForms",

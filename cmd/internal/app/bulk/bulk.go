@@ -279,11 +279,22 @@ func Items(ctx context.Context, a *app.App, id string, everyones bool, outcome s
 	return app.PageOf(limit, all, "item", func(i Item) string { return i.ID }), err
 }
 
+// ended returns the action as it would be if it were cancelled now.
+func (a Action) ended() Action {
+	if a.DryRun = true; a.EndedAt == nil {
+		a.Status, a.State = Cancelled, Cancelled
+	}
+	return a
+}
+
 // Cancel ends a bulk action early: no further things are taken. What was changed stays so.
 func Cancel(ctx context.Context, a *app.App, id string, everyones bool) (shown Action, err error) {
 	defer app.Explained(&err, "cancel the bulk action "+id)
 	if shown, err = Show(ctx, a, id, everyones); err != nil {
 		return shown, err
+	}
+	if a.DryRun {
+		return shown.ended(), nil
 	}
 	records, err := a.Open.Records(ctx)
 	if err != nil {

@@ -152,6 +152,9 @@ func LastChange(ctx context.Context, a *app.App, of domain.Aggregate) (by string
 // maxContent is the most bytes of a profile that is set.
 const maxContent = 64 << 10
 
+// None is the version of a profile that there is not.
+const None = "none"
+
 // Sound is a content that could be set.
 type Sound struct {
 	Profile string   `json:"profile"`
@@ -193,15 +196,16 @@ func sound(set *profile.Set, p profile.Profile) (s Sound, err error) {
 	}
 	s = Sound{Profile: p.Name, Version: p.Version, From: was.Version, Effects: differences(was, p, made), content: string(text)}
 	if made {
-		s.From = "none"
+		s.From = None
 	}
 	return s, nil
 }
 
 // Set replaces what a profile says by the content of a YAML file, or makes a profile. The
 // content is checked as that of files is. It is kept before the setting names its version,
-// so that a process that reads the one finds the other.
-func Set(ctx context.Context, a *app.App, name, content, why string) (c app.Changed, err error) {
+// so that a process that reads the one finds the other. from is the version of the only content that
+// may be replaced, [None] = there must be no such profile, "" = any.
+func Set(ctx context.Context, a *app.App, name, content, from, why string) (c app.Changed, err error) {
 	defer app.Explained(&err, "set profile "+name)
 	if err := reasoned(why); err != nil {
 		return c, err
@@ -217,6 +221,9 @@ func Set(ctx context.Context, a *app.App, name, content, why string) (c app.Chan
 		}
 		if s.From == s.Version {
 			return c, &app.Error{Kind: app.Refused, Err: fmt.Errorf("the profile %s says this already, in version %s", name, p.Version), Hint: "`accession profile show " + name + "` shows it"}
+		}
+		if from != "" && from != s.From {
+			return c, &app.Error{Kind: app.Outdated, Err: fmt.Errorf("the version of the profile %s is %s, not %s", name, s.From, from), Hint: "nothing was changed: read it again, and change what it says now"}
 		}
 		if !a.DryRun {
 			records, err := a.Open.Records(ctx)
@@ -289,7 +296,7 @@ func Rm(ctx context.Context, a *app.App, name, why string) (c app.Changed, err e
 		return c, err
 	}
 	if missing != nil {
-		c.State, c.Effects = "none", []string{"it has no file in profiles_dir of this process: it is gone, and the jobs of its deposits wait until it is set again"}
+		c.State, c.Effects = None, []string{"it has no file in profiles_dir of this process: it is gone, and the jobs of its deposits wait until it is set again"}
 		return c, nil
 	}
 	c.State, c.Effects = of.Version, []string{"every process uses the file " + filepath.Base(of.File) + " of its profiles_dir again, within a second"}

@@ -47,8 +47,11 @@ type Counts struct {
 func of(r query.SlotRow) Slot {
 	s := Slot{ID: slot.ID(r.SlotID), Dataset: r.Dataset, Group: r.GroupName, Status: domain.SlotState(r.Status), Opens: domain.At(r.OpensAt), Closes: domain.At(r.ClosesAt),
 		Since: domain.At(r.StatusSince), MadeBy: r.MadeBy, Files: Counts{r.Files, r.FilesArrived, r.FilesWaiting, r.FilesReady, r.FilesProcessed, r.FilesSkipped, r.FilesGivenUp, r.BytesArrived}}
-	if r.ReasonCode != nil && r.ReasonMessage != nil {
-		s.Reason = *r.ReasonCode + ": " + *r.ReasonMessage
+	if r.ReasonCode != nil {
+		s.Reason = *r.ReasonCode
+	}
+	if m := r.ReasonMessage; m != nil && *m != "" { // a reason may be a code alone
+		s.Reason = strings.TrimPrefix(s.Reason+": "+*m, ": ")
 	}
 	return s
 }

@@ -13,7 +13,8 @@ import (
 // Field is a field of a form.
 type Field struct {
 	Name, Label, Note string
-	// Kind is choice, choices, lines, check, date, password or "", a text.
+	// Kind is choice, choices, lines, check, date, number, moment, password, hidden, text or json, which
+	// have many lines, or "", a text of one.
 	Kind    string
 	Choices []string
 	Values  []string
@@ -32,11 +33,13 @@ func (f Field) Value() string {
 // Has reports whether a choice is made.
 func (f Field) Has(choice string) bool { return slices.Contains(f.Values, choice) }
 
-// Filled returns fields with values.
+// Filled returns fields with values. Hidden ones keep theirs if there are no others.
 func Filled(fields []Field, values url.Values) []Field {
 	all := slices.Clone(fields)
 	for i := range all {
-		all[i].Values = values[all[i].Name]
+		if given, are := values[all[i].Name]; are || all[i].Kind != "hidden" {
+			all[i].Values = given
+		}
 	}
 	return all
 }
