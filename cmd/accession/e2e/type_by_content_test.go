@@ -16,6 +16,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 )
 
 // payloads are one of each kind that a URL may lead to: its content, its type, and how many files
@@ -55,8 +56,7 @@ type typedPayload struct {
 	kind domain.SubmissionType
 }
 
-// TestTypeByContent: what is behind a URL whose name is not that of a container is what its first
-// bytes say, whether its server knows ranges or not, and each kind of payload walks all the way
+// TestTypeByContent: what is behind a URL is what its first bytes say, whether its server knows ranges or not, and each kind of payload walks all the way
 // through. Where they cannot be had an ending that tells counts, with a warning; without one the
 // server is asked again, and then the batch fails and says why.
 func TestTypeByContent(t *testing.T) {
@@ -92,7 +92,10 @@ func TestTypeByContent(t *testing.T) {
 		return s.Batch
 	}
 	for name := range payloads {
-		for _, url := range []string{"/ranges/" + name, "/whole/" + name + ".bin", "/ranges/" + name + ".txt"} {
+		for _, url := range []string{"/ranges/" + name, "/whole/" + name + ".bin", "/ranges/" + name + ".txt", "/whole/" + name + ".tgz"} {
+			if name == "letter" && path.Ext(url) == ".tgz" {
+				continue // its name contradicts it
+			}
 			all[url] = submit(app.Deposit{Payload: url})
 		}
 	}
@@ -110,6 +113,7 @@ func TestTypeByContent(t *testing.T) {
 	}{
 		{app.Deposit{Payload: "/away/box"}, "http_status", "503"}, {app.Deposit{Payload: "/ranges/none"}, "http_status", "404"},
 		{app.Deposit{Payload: "/ranges/letter.checkm?token=s3cret"}, domain.CodeManifestInvalid, "does not begin as one"},
+		{app.Deposit{Payload: "/ranges/letter.zip"}, container.CodeFormat, "letter.zip is named as a container and does not begin as one"},
 		{app.Deposit{Payload: "/ranges/files", LocalIDs: []string{"shelf 9"}}, domain.CodeManifestInvalid, "has many objects"},
 		{app.Deposit{Payload: "/ranges/letter", Mode: "update"}, "identifier_missing", "must name its object"},
 	} {
@@ -125,6 +129,10 @@ func TestTypeByContent(t *testing.T) {
 	v := in.rest(submit(app.Deposit{Payload: "/ranges/none.pdf"}))
 	if v.Status != "failed" || len(v.Jobs) != 1 || deref(v.Jobs[0].ReasonCode) != "http_status" || len(v.Warnings) != 1 || !strings.Contains(fmt.Sprint(v.Warnings[0]), "404") {
 		t.Errorf("%s with %+v, warnings %v", v.Status, v.Jobs, v.Warnings)
+	}
+	v = in.rest(submit(app.Deposit{Payload: "/ranges/none.zip"}))
+	if v.Status != "failed" || v.Type != string(domain.TypeContainer) || len(v.Warnings) != 1 {
+		t.Errorf("%s of type %q, warnings %v", v.Status, v.Type, v.Warnings)
 	}
 	// With a type nothing is asked before the job.
 	if v := in.rest(submit(app.Deposit{Payload: "/ranges/zip", Type: domain.TypeFile})); v.Status != "completed" || v.Type != string(domain.TypeFile) {

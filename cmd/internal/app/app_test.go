@@ -33,13 +33,13 @@ func TestWhatAPayloadIs(t *testing.T) {
 	plain, empty, long := keep("letter", "Dear all,\n"), keep("empty", ""), keep("long", strings.Repeat("x", 70<<10))
 	for payload, want := range map[string]domain.SubmissionType{
 		"https://example.org/a/tide.csv":         "", // what is there says it
-		"https://example.org/a/tide.ZIP?x=y":     domain.TypeContainer,
-		"https://example.org/a/tide.tar.gz":      domain.TypeContainer,
+		"https://example.org/a/tide.ZIP?x=y":     "",
+		"https://example.org/a/tide.tar.gz":      "",
 		"https://example.org/":                   "",
 		"https://example.org/v1.2":               "",
 		"https://example.org/x.checkm":           "",
 		"https://example.org/x.bin?name=y.zip":   "",
-		keep("box.tzst", ""):                     domain.TypeContainer,
+		keep("box.zip", "PK\x05\x06"):            domain.TypeContainer,
 		keep("box.bin", "PK\x05\x06"):            domain.TypeContainer,
 		plain:                                    domain.TypeFile,
 		empty:                                    domain.TypeFile,
@@ -59,6 +59,7 @@ func TestWhatAPayloadIs(t *testing.T) {
 	for payload, says := range map[string]string{
 		keep("letter.checkm", "Dear all,\n"):        "does not begin as one",
 		keep("empty.CHECKM", ""):                    "does not begin as one",
+		keep("plain.zip", "Dear all,\n"):            "does not begin as one",
 		manifests + "broken-unknown-profile.checkm": "is not known",
 		manifests + "no-such-file":                  "no such file",
 	} {

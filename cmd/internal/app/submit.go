@@ -65,8 +65,8 @@ type Submitted struct {
 }
 
 // Submit creates a batch for a deposit (B1), unless an earlier request under the same key
-// has. It stores a local file in the object store first. A missing type is that of a container
-// by its name, of a local file by its content, and of a URL found out when the batch is listed.
+// has. It stores a local file in the object store first. A missing type is found
+// out by the content: of a local file now, of a URL when the batch is listed.
 func (a *App) Submit(ctx context.Context, d Deposit) (s Submitted, err error) {
 	defer Explained(&err, "submit")
 	sub, local, err := a.checked(d, func() (*profile.Set, error) { return a.ProfileSet(ctx) })
@@ -270,12 +270,9 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// guess returns the type of a payload by its name, else of a local file by its content. What is
-// behind a URL is found out when the batch is listed.
+// guess returns the type of a local file by its content. What is behind a URL is found out when the
+// batch is listed.
 func guess(payload string, local bool) (domain.SubmissionType, error) {
-	if sniff.Container(payload, local) {
-		return domain.TypeContainer, nil
-	}
 	if !local {
 		return "", nil
 	}
@@ -284,9 +281,9 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 		return "", err
 	}
 	defer f.Close()
-	t, hint, err := sniff.Type(payload, local, f)
-	if err != nil {
-		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
+	t, err := sniff.Type(payload, local, f)
+	if fault, is := errors.AsType[*sniff.Fault](err); is {
+		err = &Error{Kind: Invalid, What: "submit", Err: fault, Hint: fault.Hint}
 	}
 	return t, err
 }

@@ -35,8 +35,7 @@ first. The answer is the id of the new batch.
 
 The payload is a file, a container (zip, tar), a manifest of one object, a manifest of
 many, a metadata file, or a directory. The type of a local file is detected at once, and
-that of a URL that is not named as a container when its batch is listed, by the first
-bytes; --type says it:
+that of a URL when its batch is listed, by the first bytes; --type says it:
   file                      one file, one object
   container                 one archive, one object
   object_manifest           a list of files, one object

@@ -1,11 +1,10 @@
-// Package sniff finds out what a payload is of which its depositor does not say so: by the ending
-// of its name where that is one of containers, else by its first bytes.
+// Package sniff finds out what a payload is of which its depositor does not say so, by its first
+// bytes. Where its name says another thing it is at fault.
 package sniff
 
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
 	"path"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/unpack"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 	"github.com/accession-ingest/accession/domain/manifest"
 	"github.com/accession-ingest/accession/domain/metadata"
 )
@@ -64,27 +64,45 @@ func Metadata(head []byte, formats []metadata.Format) bool {
 	return ok && slices.ContainsFunc(formats, func(f metadata.Format) bool { return f.Root == root })
 }
 
-// Type returns the type that the content of a payload says, or what is wrong and what to do. A
-// compressed file is a container if a tar begins in it; a metadata file is one of the formats.
-func Type(payload string, local bool, content io.Reader, formats ...metadata.Format) (t domain.SubmissionType, hint string, err error) {
+// Fault says what is wrong with a payload whose content is not what its name says, and what to do.
+type Fault struct {
+	Code       domain.Code
+	Text, Hint string
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Text }
+
+// Type returns the type that the content of a payload says. A compressed file is a container if a
+// tar begins in it, or if it is named so; a metadata file is one of the formats. The error is a
+// *[Fault], or that of the reader.
+func Type(payload string, local bool, content io.Reader, formats ...metadata.Format) (domain.SubmissionType, error) {
 	name, from := nameOf(payload, local), bufio.NewReaderSize(io.LimitReader(content, Bytes), headBytes)
 	head, err := from.Peek(headBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return "", "", err
+		return "", err
 	}
 	kind, err := manifest.Detect(head)
-	if err != nil {
-		return "", "correct the manifest, or say with --type what it is", err
-	}
-	t = domain.SubmissionType(kind)
+	_, unpacked := container.Detect(head)
+	named := Container(payload, local)
 	switch {
-	case t == domain.TypeFile && strings.HasSuffix(name, checkm):
-		return "", "correct it, or say with --type " + string(domain.TypeFile) + " that it is to be stored as it is",
-			fmt.Errorf("%s is named as a manifest and does not begin as one, with #%%checkm", shown(payload, local))
-	case t == domain.TypeFile && Metadata(head, formats):
-		return domain.TypeMetadata, "", nil
-	case t == domain.TypeFile && unpack.Packed(name, from):
-		return domain.TypeContainer, "", nil
+	case err != nil:
+		return "", &Fault{domain.CodeManifestInvalid, err.Error(), "correct the manifest, or say with --type what it is"}
+	case kind != string(domain.TypeFile):
+		return domain.SubmissionType(kind), nil
+	case strings.HasSuffix(name, checkm):
+		return "", contradicts(domain.CodeManifestInvalid, payload, local, "a manifest and does not begin as one, with #%checkm")
+	case Metadata(head, formats):
+		return domain.TypeMetadata, nil
+	case named && unpacked != nil:
+		return "", contradicts(container.CodeFormat, payload, local, "a container and does not begin as one")
+	case named || unpack.Packed(name, from):
+		return domain.TypeContainer, nil
 	}
-	return t, "", nil
+	return domain.TypeFile, nil
+}
+
+// contradicts returns the fault of a payload that is named as something else than it is.
+func contradicts(code domain.Code, payload string, local bool, what string) error {
+	return &Fault{code, shown(payload, local) + " is named as " + what, "correct it, or say with --type " + string(domain.TypeFile) + " that it is to be stored as it is"}
 }

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing/iotest"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/container"
 )
 
 // packed is a container in each format that is unpacked.
@@ -47,17 +49,14 @@ func packed(t *testing.T) map[string][]byte {
 		".tar.bz2": bzipped, ".tbz2": bzipped, ".tbz": bzipped, ".tar.zst": zstandard, ".tzst": zstandard}
 }
 
-// TestType: the content of a local file says what it is, where its name does not say that it is a
-// container; each format of containers is found with its ending, with another one and without.
+// TestType: the content says what a payload is, whatever its name is; each format of containers is
+// found with its ending, with another one and without. A name that the content contradicts is a fault.
 func TestType(t *testing.T) {
 	t.Parallel()
 	guess := func(name string, data []byte) domain.SubmissionType {
-		if Container(name, true) {
-			return domain.TypeContainer
-		}
-		of, hint, err := Type(name, true, bytes.NewReader(data))
-		if err != nil || hint != "" {
-			t.Errorf("%s: %q, %v", name, hint, err)
+		of, err := Type(name, true, bytes.NewReader(data))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 		return of
 	}
@@ -76,7 +75,7 @@ func TestType(t *testing.T) {
 		data string
 		want domain.SubmissionType
 	}{
-		"letter": {"Dear all,\n", domain.TypeFile}, "empty": {"", domain.TypeFile}, "plain.zip": {"no zip", domain.TypeContainer},
+		"letter": {"Dear all,\n", domain.TypeFile}, "empty": {"", domain.TypeFile}, "m.zip": {checkmHead + "mrt-batch-manifest\n", domain.TypeBatchManifest}, "jar.zip": {string(jar(t)), domain.TypeContainer}, "a.jar": {string(jar(t)), domain.TypeFile}, "text.tgz": {string(packed(t)[".tgz"][:20]), domain.TypeContainer},
 		"m.txt": {checkmHead + "mrt-batch-manifest\n", domain.TypeBatchManifest}, "m.checkm": {checkmHead + "mrt-ingest-manifest\n", domain.TypeObjectManifest},
 		"a.gz": {string(packed(t)[".zip"][:2]), domain.TypeFile}, "a.docx": {string(packed(t)[".zip"]), domain.TypeFile},
 	} {
@@ -84,12 +83,29 @@ func TestType(t *testing.T) {
 			t.Errorf("%s is %q", name, got)
 		}
 	}
-	if _, _, err := Type("x", true, iotest.ErrReader(io.ErrClosedPipe)); err == nil {
+	if _, err := Type("x", true, iotest.ErrReader(io.ErrClosedPipe)); err == nil {
 		t.Error("what cannot be read has a type")
 	}
-	if _, hint, err := Type("x.checkm", true, strings.NewReader("Dear all,\n")); err == nil || hint == "" {
-		t.Errorf("%q, %v", hint, err)
+	for name, code := range map[string]domain.Code{"x.checkm": domain.CodeManifestInvalid, "x.zip": container.CodeFormat, "x.tar.bz2": container.CodeFormat} {
+		of, err := Type(name, true, strings.NewReader("Dear all,\n"))
+		if fault, is := errors.AsType[*Fault](err); !is || of != "" || fault.Code != code || !strings.Contains(fault.Text, name) || !strings.Contains(fault.Hint, "--type file") {
+			t.Errorf("%s is %q, %+v", name, of, err)
+		}
 	}
+}
+
+// jar is a zip of which the first member shows that it is a program.
+func jar(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	if _, err := w.Create("META-INF/MANIFEST.MF"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // TestTelling: an ending says that a file is behind a URL, unless it is none, a number, or one that

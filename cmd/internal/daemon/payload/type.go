@@ -2,6 +2,7 @@ package payload
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
@@ -21,7 +22,10 @@ func (s *Source) TypeOf(ctx context.Context, p profile.Profile, b domain.Batch) 
 	}
 	t, err = s.look(ctx, p, Payload{URL: sub.PayloadURL, Name: sub.FileName})
 	if IsRemote(err) && sniff.Telling(sub.PayloadURL) {
-		return domain.TypeFile, []string{"the deposit is taken as a file, as the ending of its URL says: its first bytes could not be read: " + reason.Of(err, "").Message}, nil
+		if t = domain.TypeFile; sniff.Container(sub.PayloadURL, false) {
+			t = domain.TypeContainer
+		}
+		return t, []string{"the deposit is taken as a " + string(t) + ", as the ending of its URL says: its first bytes could not be read: " + reason.Of(err, "").Message}, nil
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("its type is not given and cannot be found out: %w", err)
@@ -52,9 +56,9 @@ func (s *Source) look(ctx context.Context, p profile.Profile, of Payload) (domai
 		return "", err
 	}
 	defer func() { _ = body.Close() }()
-	t, hint, err := sniff.Type(f.URL, false, body, p.Formats()...)
-	if err != nil && !IsRemote(err) && hint != "" {
-		err = reason.At(f.Host(), reason.Content(domain.CodeManifestInvalid, "%v: %s", err, hint))
+	t, err := sniff.Type(f.URL, false, body, p.Formats()...)
+	if fault, is := errors.AsType[*sniff.Fault](err); is {
+		err = reason.At(f.Host(), reason.Content(fault.Code, "%s: %s", fault.Text, fault.Hint))
 	}
 	return t, err
 }
