@@ -114,19 +114,18 @@ func (n *newcomer) deposits() string {
 	if !strings.Contains(out, "completed: 1 jobs listed, 1 completed") || !strings.Contains(out, "ark:/99999/fk4") {
 		n.t.Errorf("the first deposit: %s", out)
 	}
-	var exports []string
-	for line := range strings.Lines(blocks[2]) {
-		name, form, _ := strings.Cut(strings.TrimSpace(line), "=")
-		form = strings.NewReplacer("PORT", `[0-9]+`, "KEY", `\S+`).Replace(regexp.QuoteMeta(form))
-		printed := regexp.MustCompile(`(?m)^  (` + name + "=" + form + ")$").FindStringSubmatch(said)
-		if printed == nil {
-			n.t.Fatalf("the demonstration does not print %s:\n%s", line, said)
-		}
-		exports = append(exports, printed[1])
+	form := strings.NewReplacer("PORT", `[0-9]+`, "_KEY=KEY", `_KEY=\S+`).Replace(regexp.QuoteMeta(blocks[2]))
+	export := regexp.MustCompile(`(?m)^  (` + form + ")$").FindStringSubmatch(said)
+	if export == nil {
+		n.t.Fatalf("the demonstration does not print %s:\n%s", blocks[2], said)
+	}
+	first, _, _ := strings.Cut(blocks[3], "\n")
+	if count := len(strings.Split(blocks[0]+"\n"+blocks[2]+"\n"+first, "\n")); count != 3 || !strings.Contains(first, "submit") {
+		n.t.Errorf("%d commands lead to the first deposit over HTTP, want 3", count)
 	}
 	// Nothing is found in another directory: only the service is asked.
 	elsewhere := "mkdir elsewhere; mv bin maps elsewhere; cd elsewhere\n"
-	out = n.types(elsewhere + strings.Join(exports, "\n") + "\n" + blocks[3])
+	out = n.types(elsewhere + export[1] + "\n" + blocks[3])
 	if !strings.Contains(out, "completed: 1 jobs listed, 1 completed") || !regexp.MustCompile(`(?m)^bid\d+.*newcomer`).MatchString(out) || strings.Contains(out, "museum") {
 		n.t.Errorf("the first deposit over HTTP: %s", out)
 	}

@@ -74,8 +74,7 @@ func (d *demo) keep(ctx context.Context) error {
 		d.say("%s %s", d.Called, command)
 	}
 	d.step("As a depositor, over HTTP:")
-	d.say("export ACCESSION_SERVER=%s", d.door)
-	d.say("export ACCESSION_API_KEY=%s", key)
+	d.say("export ACCESSION_SERVER=%s ACCESSION_API_KEY=%s", d.door, key)
 	d.say("%s submit --profile demo DIRECTORY", d.Called)
 	d.step("Servers and service keep running: Ctrl-C stops them.")
 	select {
