@@ -10,11 +10,15 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/testkit/bucket"
 )
 
@@ -72,6 +76,26 @@ func TestBucketKilledAtEachStep(t *testing.T) {
 			in.whole(deposits)
 			in.says(0, words("verify --deep"), "no differences")
 		})
+	}
+}
+
+// storesInABucket: an object in a bucket is there once, wherever a process dies.
+func storesInABucket(o *crashInstallation, point string) {
+	name, layout := "b"+strings.ReplaceAll(uuid.NewString(), "-", ""), "accession"
+	if strings.HasPrefix(point, "store/ocfl/") {
+		layout = "ocfl"
+	}
+	file := filepath.Join(o.dir, name+".yaml")
+	o.must(os.WriteFile(file, []byte(strings.ReplaceAll(profileOf(""), ": test\n", ": "+name+"\n")+
+		"storage: '"+bucket.Rclone(o.t, "archive").Location("archive", name)+"'\nlayout: "+layout+"\ncallback: {url: "+o.base+"/callback}\n"), 0o600))
+	o.run("profile", "set", name, file, "--reason", "a test")
+	o.n++
+	_, err := o.app.Submit(o.ctx(), app.Deposit{Profile: name, Submitter: "tester", Payload: o.base + "/again?n=" + o.number(), Type: domain.TypeFileBatchManifest})
+	o.must(err)
+	o.dies(point, nil, "serve")
+	o.finish()
+	if n := o.count("select count(*) from record.object_version where profile_name = $1", name); n != 1 {
+		o.t.Errorf("%s: %d versions", point, n)
 	}
 }
 

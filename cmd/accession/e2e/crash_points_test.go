@@ -23,8 +23,6 @@ import (
 // the reason.
 var unreached = map[string]string{
 	"zklive/restore/epoch/*": "the log is restored when its stream is lost; TestRestoreLogThatIsLost does so",
-	"store/bucket/put/*":     "the store of an installation is a directory; TestPutIfAbsent writes to buckets",
-	"store/ocfl/commit/*":    "objects in a bucket, and the store of an installation is a directory; TestOCFLWriteThatFails writes there",
 	"store/ocfl/unstage/*":   "a version is not written for another reason than a death; TestOCFLWriteOfOtherBytes does so",
 }
 
@@ -86,6 +84,8 @@ var scenes = []pointScene{
 	{"stepservice/...", recordsOutside},
 	{"record/effect/accept/...", storesOutside},
 	{"store/delete/...", triesAgain},
+	{"store/bucket/put/...", storesInABucket},
+	{"store/ocfl/commit/...", storesInABucket},
 	{"store/ocfl/...", storesInOCFL},
 	{"store/put/rename/...", leavesOut},
 	{"migrations/...", migrates},
