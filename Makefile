@@ -161,6 +161,7 @@ documents: setup-test build ## write docs/data-dictionary.md and the outputs in 
 	@$(WITH_STACK) go test -count=1 -run 'TestDefinitions|TestDataDictionary|TestSQLExamples' ./projections -write
 	@$(WITH_STACK) go test -count=1 -run 'TestExamplesOf(Reports|TheSimulator)' ./cmd/internal/cli -write
 	@ACCESSION_TEST_PICTURES=$(abspath docs/console) $(WITH_STACK) go test -count=1 -run 'TestConsole$$' ./cmd/accession/e2e
+	@ACCESSION_TEST_PICTURES=$(abspath docs/console) go test -count=1 -run 'TestPagesInABrowser$$' ./cmd/internal/console
 
 record-history: setup-test build ## keep the history of a whole service for later versions: make record-history NAME=v3
 	@test -n '$(NAME)' || { echo 'say under which name, such as the version: make record-history NAME=v3' >&2; exit 2; }

@@ -16,7 +16,7 @@ import (
 	"github.com/accession-ingest/accession/internal/testkit/browser"
 )
 
-// pictures is a directory in which the pages are kept as they look, "" = none.
+// pictures is a directory in which the pages of docs/console.md are kept as they look, "" = none.
 var pictures = os.Getenv("ACCESSION_TEST_PICTURES")
 
 // hostileName has markup, marks that turn a text around and control characters, and is very long.
@@ -95,12 +95,21 @@ func looked(t *testing.T, tab *browser.Tab, at, path, kind string) {
 			if title := browser.Eval[string](tab, "document.title"); !strings.HasSuffix(title, " · Accession") && !slices.Contains(reportsOfAll, path) || strings.HasPrefix(title, "taken") {
 				t.Errorf("%s: the title is %q", about, title)
 			}
-			if pictures != "" && (width == 360) == dark {
-				file := strings.NewReplacer("/", "_", " ", "").Replace(kind+" "+path) + fmt.Sprintf("-%d.png", width)
-				if err := os.WriteFile(filepath.Join(pictures, file), tab.Picture(), 0o600); err != nil {
+			if name := pictured(path); pictures != "" && name != "" && kind == "plain" && width == 1200 && !dark {
+				if err := os.WriteFile(filepath.Join(pictures, name+".png"), tab.Picture(), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
+}
+
+// pictured returns the name of the picture of an address, "" = there is none.
+func pictured(path string) string {
+	for _, is := range pictureOf {
+		if is.address != "" && Path+is.address == path {
+			return is.name
+		}
+	}
+	return ""
 }
