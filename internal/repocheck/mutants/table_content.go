@@ -302,6 +302,10 @@ var content = []Mutant{{
 	At: "cmd/internal/daemon/payload (*Source).Sizes", Do: []Op{Never("Modified")},
 	Package: "cmd/internal/daemon/payload", Test: "TestSizes",
 }, {
+	Name: "sizes that are asked for at once", Why: "a job of many files waits for their servers one after another, and then downloads without knowing its size",
+	At: "cmd/internal/daemon/payload (*Source).Sizes", Do: []Op{Arg("SetLimit", 0, "1")},
+	Package: "cmd/internal/daemon/payload", Test: "TestSizesInParallel",
+}, {
 	Name: "what HEAD has said of a file", Why: "a file loses its date when its server refuses a request for the first byte",
 	At: "cmd/internal/fetch (*Client).Head", Do: []Op{Arg("firstByte", 2, "Info{}")},
 	Package: fetch, Test: "TestHead",

@@ -2,10 +2,12 @@ package payload
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +90,50 @@ func TestSizes(t *testing.T) {
 	}{{7, true}, {-1, true}, {-1, false}} {
 		if f := files[i]; f.Size != want.size || !f.Modified.IsZero() != want.dated || want.dated && f.Modified.Format(http.TimeFormat) != date {
 			t.Errorf("%+v, want %+v", f, want)
+		}
+	}
+}
+
+// TestSizesInParallel: as many files are asked for at once as the profile says. Each answer waits
+// until so many are asked for; what is asked for alone has none until the step's time is over.
+func TestSizesInParallel(t *testing.T) {
+	t.Parallel()
+	const atOnce, rounds = 3, 2
+	var mu sync.Mutex
+	waiting := 0
+	together := make(chan struct{})
+	arrive := func() <-chan struct{} {
+		mu.Lock()
+		defer mu.Unlock()
+		round := together
+		if waiting++; waiting == atOnce {
+			waiting, together = 0, make(chan struct{})
+			close(round)
+		}
+		return round
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-arrive():
+			w.Header().Set("Content-Length", "7")
+		case <-r.Context().Done():
+		}
+	}))
+	defer s.Close()
+	client, err := fetch.NewClient(fetch.Config{Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := profile.Defaults()
+	p.Name, p.Fetch.Allow, p.Fetch.Parallel = "maps", []string{"127.0.0.1/32"}, atOnce
+	files := make([]File, atOnce*rounds)
+	for i := range files {
+		files[i] = File{URL: fmt.Sprint(s.URL, "/", i), Size: -1}
+	}
+	(&Source{Client: client, StepTimeout: 20 * time.Second}).Sizes(t.Context(), slog.New(slog.DiscardHandler), p, files)
+	for _, f := range files {
+		if f.Size != 7 {
+			t.Errorf("%s has the size %d: its server was not asked for %d files at once", f.URL, f.Size, atOnce)
 		}
 	}
 }
