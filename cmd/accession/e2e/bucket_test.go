@@ -16,8 +16,8 @@ import (
 )
 
 // TestFilesOfABucket: what begins so in a bucket is found, downloaded and deposited like what web
-// servers have; of other buckets nothing is, though the key may read them; the secret is seen
-// nowhere.
+// servers have, its type found out by its content; of other buckets nothing is, though the key may
+// read them; the secret is seen nowhere.
 func TestFilesOfABucket(t *testing.T) {
 	t.Parallel()
 	server := bucket.Rclone(t, "sky", "closed")
@@ -48,11 +48,16 @@ func TestFilesOfABucket(t *testing.T) {
 	p.must(p.poller.Once(p.ctx()))
 	in.says(0, []string{"discover", "show", "closed"}, "the bucket is closed to this collection", "s3://BUCKET/PREFIX in fetch.allow")
 
-	for at, want := range map[string]string{"s3://sky/night/20261120_a.fits": "completed", "s3://sky/day/c.txt": "closed to this collection", "s3://sky/night/none": "404"} {
+	server.Put("sky", "night/box", zipOf(t, map[string]string{"of a box.txt": "night\n"}))
+	for at, want := range map[string]string{"s3://sky/night/20261120_a.fits": "completed", "s3://sky/night/box": "completed", "s3://sky/day/c.txt": "closed to this collection", "s3://sky/night/none": "404"} {
 		code, out, errs := in.call("submit", "--profile", "test", "--submitter", "ana", "--watch", at)
 		if !strings.Contains(out+errs, want) {
 			t.Errorf("%s: exit code %d, want %q\n%s%s", at, code, want, out, errs)
 		}
+	}
+	in.shown()
+	if n := in.count("select count(*) from accession.file where path = 'of a box.txt' and status = 'PROCESSED'"); n != 1 {
+		t.Errorf("what is in the container without an ending was stored %d times", n)
 	}
 	if strings.Contains(service.log.String(), bucket.SecretKey) || strings.Contains(service.log.String(), "X-Amz-Signature") {
 		t.Error("the log has a secret")

@@ -9,12 +9,11 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
-	"github.com/accession-ingest/accession/domain"
 )
 
 // TestFilesOfTheMachine: a manifest in a directory of the service's machine that the profile opens
 // is deposited with the files that it names there; what it names elsewhere fails its own job, and
-// without the profile's word nothing there is read.
+// without the profile's word nothing there is read. That it is a manifest is found out there.
 func TestFilesOfTheMachine(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)
@@ -31,7 +30,7 @@ func TestFilesOfTheMachine(t *testing.T) {
 		url+"link.txt | | | | | | | | A | Link | 2026", "file://"+secret+" | | | | | | | | A | Secret | 2026"), 0o600))
 	deposit := func() app.BatchReportView {
 		t.Helper()
-		s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "ana", Payload: url + "batch.checkm", Type: domain.TypeFileBatchManifest})
+		s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "ana", Payload: url + "batch.checkm"})
 		in.must(err)
 		run := in.serve()
 		run.works()

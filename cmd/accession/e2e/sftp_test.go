@@ -13,7 +13,8 @@ import (
 )
 
 // TestFilesByServersOfSFTP: a manifest on a server of SFTP is deposited with the files that it
-// names there; a file of another directory of the same user fails its own job.
+// names there, its type found out by its content; a file of another directory of the same user
+// fails its own job.
 func TestFilesByServersOfSFTP(t *testing.T) {
 	t.Parallel()
 	s, dir := sftpserver.New(t), t.TempDir()
@@ -31,7 +32,7 @@ func TestFilesByServersOfSFTP(t *testing.T) {
 	run.works()
 	var d app.Submitted
 	front := in.doorOf(run)
-	front.ask(in.keyOf("ana", "depositor", "--all"), "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q,"type":"file_batch_manifest"}`, url+"batch.checkm")).into(front, &d)
+	front.ask(in.keyOf("ana", "depositor", "--all"), "POST", "/v1/submissions", fmt.Sprintf(`{"profile":"test","url":%q}`, url+"batch.checkm")).into(front, &d)
 	report := in.rest(d.Batch)
 	run.stop()
 	in.shown()
