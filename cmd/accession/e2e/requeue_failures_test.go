@@ -41,6 +41,7 @@ type failing struct {
 	state  domain.JobState        // in which it is when it is made to fail, "" = it fails by itself
 	damage func(job string)       // then
 	mend   func(profile string)   // besides what the server does
+	edit   [2]string              // what its profile says, and what it says instead until it is mended
 	again  map[string]int         // requests to the depositor's server after the requeue, METHOD FILE
 	had    map[string]os.FileInfo // what was stored when it failed
 	asked  map[string]int         // until then
@@ -57,6 +58,9 @@ type wilful struct {
 	mended bool
 	asked  map[string]int // requests, METHOD DIRECTORY/FILE
 	told   map[string]int // callbacks that were taken, by DIRECTORY and key
+
+	bad  map[string]http.HandlerFunc // by DIRECTORY, how its box.zip is answered before it is mended
+	good map[string][]byte           // by DIRECTORY, its box.zip
 }
 
 func newWilful(t testing.TB) *wilful {
@@ -104,6 +108,12 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a, bad := []byte("a of "+dir+"\n"), []byte("bad of "+dir+"\n")
 	here := "http://" + r.Host + "/" + dir
 	switch {
+	case file == "box.zip" && s.bad[dir] != nil && !mended:
+		s.bad[dir](w, r)
+	case file == "box.zip" && s.good[dir] != nil:
+		_, _ = w.Write(s.good[dir])
+	case dir == "astray" && !mended:
+		http.Redirect(w, r, "gopher://files.test/", http.StatusFound)
 	case file == "object.checkm" && (mended || dir != "manifest"):
 		sum := " | | | |"
 		switch dir {
@@ -125,6 +135,10 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(bad)
 	case dir == "never": // it announces more than there is space for
 		w.Header().Set("Content-Length", fmt.Sprint(int64(1)<<59))
+	case dir == "crawls" && r.Method == http.MethodGet:
+		_, _ = w.Write(bad[:1])
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
 	case dir == "digest", dir == "size":
 		if r.Method == http.MethodHead {
 			w.WriteHeader(http.StatusMethodNotAllowed)
@@ -148,7 +162,7 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Shows: P5 P6
 func TestRequeueAfterEachFailure(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\nunknown:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret")
+	in := newInstallation(t, "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\nunknown:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret"+accounts)
 	server := newWilful(t)
 	refusing, minting := minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"}), minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"})
 	refusing.Fail(minter.Fault{Status: http.StatusUnauthorized, Body: "error: unauthorized - authentication failure"})
@@ -173,7 +187,8 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 		all = append(all, &failing{name: "in-" + string(s.state), state: s.state, row: s.row, again: s.again, code: domain.CodeCancelled, class: domain.ClassCancelled,
 			damage: func(job string) { in.says(0, words("job fail "+job+" --reason stop")) }})
 	}
-	var whole []byte // the storage manifest
+	var whole []byte // the storage manifest of the object whose primary identifier is damaged
+	var damaged string
 	all = append(all,
 		&failing{name: "never", lines: "limits: {max_file_bytes: 1000000 TiB}", deposit: app.Deposit{Payload: "bad.txt"}, row: "J25", code: domain.CodeSpaceNever, class: domain.ClassContent,
 			again: map[string]int{"HEAD bad.txt": 1, "GET bad.txt": 1}},
@@ -200,7 +215,8 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 				}
 			}},
 		&failing{name: "damaged", lines: identifiers(minting, false), row: "J18", code: reason.CodeStorage, class: domain.ClassSystem, state: domain.JobRecording,
-			damage: func(job string) { whole = in.damageManifest(in.primaryOf(job)) }},
+			damage: func(job string) { damaged = in.primaryOf(job); whole = in.damageManifest(damaged) },
+			mend:   func(string) { in.must(os.WriteFile(in.manifestOf(damaged), whole, 0o600)) }},
 		&failing{name: "conflict", deposit: app.Deposit{Payload: "a.txt", Primary: primary + "c"}, row: "J18", code: record.CodeInventoryConflict, class: domain.ClassSystem, state: domain.JobRecording,
 			damage: func(string) {
 				first := in.jobOf(all[0].batch) // it has no version yet
@@ -215,6 +231,8 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 		&failing{name: "told", lines: identifiers(minting, false) + "\ncallback: {url: SERVER/told/callback}", row: "J19", code: fetch.CodeHTTPStatus, class: domain.ClassSystem, again: map[string]int{"POST callback": 1}},
 		&failing{name: "silent", lines: "callback: {url: SERVER/silent/callback}", row: "J19", code: fetch.CodeTimeout, class: domain.ClassTimeout, again: map[string]int{"POST callback": 1}},
 	)
+	all = append(all, in.furtherFailures()...)
+	checkCodesOfJobs(t, all)
 	for _, at := range taken {
 		in.must(os.MkdirAll(filepath.Dir(at), 0o755))
 		in.must(os.WriteFile(at, []byte("another\n"), 0o600))
@@ -241,35 +259,13 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 		}
 	}
 	in.failsIn(domain.JobRecording, server, late...)
-	for _, f := range all {
-		v := in.rest(f.batch)
-		f.job, f.asked = v.Jobs[0].ID, server.requests(f.name)
-		if j := v.Jobs[0]; v.Status != string(domain.BatchFailed) || deref(j.ReasonCode) != string(f.code) || deref(j.ReasonClass) != string(f.class) {
-			t.Errorf("%s: %s with %s (%s): %s", f.name, v.Status, deref(j.ReasonCode), deref(j.ReasonClass), deref(j.ReasonMessage))
-		}
-		if f.row == "J18" || f.row == "J19" {
-			f.had = in.versionFiles(v.Jobs[0].PrimaryIdentifier)
-		}
-	}
+	in.haveFailed(server, all)
 	if t.Failed() {
 		return
 	}
 	server.mend()
 	in.must(os.WriteFile(mended, nil, 0o600))
-	for _, f := range all {
-		if f.mend != nil {
-			f.mend(f.name)
-		}
-		if f.name == "damaged" {
-			in.must(os.WriteFile(in.manifestOf(in.primaryOf(f.job)), whole, 0o600))
-		}
-	}
-	for _, f := range all {
-		in.says(0, []string{"job", "requeue", f.job, "--reason", "mended"}, "("+f.row+")")
-	}
-	for _, f := range all {
-		in.hasCompleted(server, f)
-	}
+	in.areRequeued(server, all)
 	for what, m := range map[string]struct {
 		*minter.Server
 		made int
@@ -280,6 +276,41 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 	}
 	in.agree()
 	in.says(0, words("verify"))
+}
+
+// haveFailed waits for the ends of failing deposits, and keeps what was done until then.
+func (in *installation) haveFailed(server *wilful, all []*failing) {
+	in.t.Helper()
+	for _, f := range all {
+		v := in.rest(f.batch)
+		f.job, f.asked = v.Jobs[0].ID, server.requests(f.name)
+		if j := v.Jobs[0]; v.Status != string(domain.BatchFailed) || deref(j.ReasonCode) != string(f.code) || deref(j.ReasonClass) != string(f.class) {
+			in.t.Errorf("%s: %s with %s (%s): %s", f.name, v.Status, deref(j.ReasonCode), deref(j.ReasonClass), deref(j.ReasonMessage))
+		}
+		if f.row == "J18" || f.row == "J19" {
+			f.had = in.versionFiles(v.Jobs[0].PrimaryIdentifier)
+		}
+	}
+}
+
+// areRequeued mends what the server does not, requeues the jobs of failing deposits, and checks
+// that each completes.
+func (in *installation) areRequeued(server *wilful, all []*failing) {
+	in.t.Helper()
+	for _, f := range all {
+		if f.mend != nil {
+			f.mend(f.name)
+		}
+		if f.edit[0] != "" {
+			in.rewrite(f.name, f.edit[1], f.edit[0])
+		}
+	}
+	for _, f := range all {
+		in.says(0, []string{"job", "requeue", f.job, "--reason", "mended"}, "("+f.row+")")
+	}
+	for _, f := range all {
+		in.hasCompleted(server, f)
+	}
 }
 
 // hasCompleted checks what a failing deposit has come to once it was requeued.
@@ -357,6 +388,9 @@ func (in *installation) makeProfile(server *wilful, f *failing) {
 	if strings.HasPrefix(lines, "identifier:") {
 		text = strings.Replace(text, local+"\n", "", 1)
 	}
+	if f.edit[0] != "" {
+		text = strings.Replace(text, f.edit[0], f.edit[1], 1)
+	}
 	in.must(os.WriteFile(filepath.Join(filepath.Dir(in.profileFile()), f.name+".yaml"), []byte(text+lines+"\n"), 0o600))
 }
 
@@ -367,7 +401,7 @@ func (in *installation) depositFailing(server *wilful, f *failing) {
 	if d.Payload == "" {
 		d.Payload = "a.txt"
 	}
-	if !strings.Contains(d.Payload, "://") {
+	if !strings.Contains(d.Payload, "://") && !filepath.IsAbs(d.Payload) {
 		d.Payload = server.URL + "/" + f.name + "/" + d.Payload
 	}
 	if d.Type == "" {
