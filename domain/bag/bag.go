@@ -209,7 +209,7 @@ func fetch(name string, data []byte) error {
 	if n == 0 {
 		return nil
 	}
-	return fault(CodeFetch, name, "names %d files that are elsewhere, which are not fetched: put them into the bag, or deposit them by a manifest", n)
+	return fault(CodeFetch, name, "names files that are elsewhere, %d in all, which are not fetched: put them into the bag, or deposit them by a manifest", n)
 }
 
 // info reads bag-info.txt.

@@ -166,7 +166,7 @@ func TestBadBags(t *testing.T) {
 		{CodeOxum, "bag-info.txt", "line 2", func(f map[string]string) { f["bag-info.txt"] = "A: b\nPayload-Oxum: 5\n" }},
 		{CodeOxum, "bag-info.txt", "line 1", func(f map[string]string) { f["bag-info.txt"] = "Payload-Oxum: -5.2\n" }},
 		{CodeOxum, "bag-info.txt", "two", func(f map[string]string) { f["bag-info.txt"] = "Payload-Oxum: 5.2\npayload-oxum: 6.2\n" }},
-		{CodeFetch, "fetch.txt", "1 files", func(f map[string]string) { f["fetch.txt"] = "http://example.org/x 5 data/x\n" }},
+		{CodeFetch, "fetch.txt", "1 in all", func(f map[string]string) { f["fetch.txt"] = "http://example.org/x 5 data/x\n" }},
 	} {
 		for _, root := range []string{"", "in/"} {
 			files := sound("")

@@ -181,7 +181,7 @@ func badBoxes(t testing.TB) map[string]badBox {
 		"missing.zip":     {pack(map[string]string{"data/one.txt": "", "README": "x"}), bag.CodeMissing, `"bag/data/one.txt" is in line 1 of bag/manifest-sha256.txt and not in the bag: put it there, or take it out of the manifest`},
 		"unlisted.zip":    {pack(map[string]string{"data/two.txt": "two\n"}), bag.CodeUnlisted, `"bag/data/two.txt" is in no manifest of the bag: list it, or take it out`},
 		"oxum.zip":        {pack(map[string]string{"bag-info.txt": "Payload-Oxum: 9.9\n"}), bag.CodeOxum, `"bag/bag-info.txt" has the Payload-Oxum 9.9, and the bag has 4.1: correct the one that is wrong`},
-		"fetch.zip":       {pack(map[string]string{"fetch.txt": "http://files.test/two.txt 3 data/two.txt\n"}), bag.CodeFetch, `"bag/fetch.txt" names 1 files that are elsewhere, which are not fetched: put them into the bag, or deposit them by a manifest`},
+		"fetch.zip":       {pack(map[string]string{"fetch.txt": "http://files.test/two.txt 3 data/two.txt\n"}), bag.CodeFetch, `"bag/fetch.txt" names files that are elsewhere, 1 in all, which are not fetched: put them into the bag, or deposit them by a manifest`},
 	}
 	reached := map[string]bool{}
 	for _, box := range all {
