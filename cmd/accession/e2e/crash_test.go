@@ -99,6 +99,15 @@ func (in *installation) tell(what string) { in.editProfile("on: [report]", "on: 
 // mails returns the texts of the mails about a batch.
 func (in *installation) mails(id domain.BatchID) (texts []string) {
 	in.t.Helper()
+	for _, m := range in.letters(id) {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+// letters returns the mails about a batch, with what is attached.
+func (in *installation) letters(id domain.BatchID) (all []mailread.Mail) {
+	in.t.Helper()
 	files, err := filepath.Glob(filepath.Join(in.dir, "mail", "[^.]*")) // the others are being written
 	in.must(err)
 	for _, name := range files {
@@ -107,10 +116,10 @@ func (in *installation) mails(id domain.BatchID) (texts []string) {
 		m, err := mailread.Read(f)
 		in.must(errors.Join(err, f.Close()))
 		if body := m.Text; strings.Contains(strings.ReplaceAll(body, "deposited before, as "+string(id), ""), string(id)) {
-			texts = append(texts, body)
+			all = append(all, m)
 		}
 	}
-	return texts
+	return all
 }
 
 // TestDeletionKilledAtEachStep: a process that deletes a failed batch (B11) or a held one

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/internal/testkit/mailread"
 )
 
 // refusedJob is how a deposit of one object ends that is refused: its reason, and the files of the
@@ -50,20 +53,42 @@ func (in *installation) refused(name string, id domain.BatchID, want refusedJob)
 			in.t.Errorf("%s: the report has the cause %v", name, row)
 		}
 	}
-	mails := in.mails(id)
+	mails := in.letters(id)
 	if n != 1 || len(mails) != 1 {
 		in.t.Errorf("%s: %d causes are in the report, and %d mails are sent", name, n, len(mails))
 		return
 	}
-	if list := fmt.Sprintf("\n\nFailed\n  %s  %s\n    %s: %s\n\n", j.ID, j.ErcWhat, want.code, want.says); !strings.Contains(mails[0], list) {
-		in.t.Errorf("%s: the mail does not say %q:\n%s", name, list, mails[0])
+	if list := fmt.Sprintf("\n\nFailed\n  %s  %s\n    %s: %s\n\n", j.ID, j.ErcWhat, want.code, want.says); !strings.Contains(mails[0].Text, list) {
+		in.t.Errorf("%s: the mail does not say %q:\n%s", name, list, mails[0].Text)
 	}
-	in.reported(id, mails[0])
+	table := in.jobsByMail(id, mails[0])
+	if len(table) != 1 || table[0]["job_id"] != j.ID || table[0]["state"] != string(domain.JobFailed) || table[0]["reason_code"] != string(want.code) || table[0]["reason_message"] != want.says || table[0]["who_acts"] != string(want.acts) {
+		in.t.Errorf("%s: to the mail the table %v is attached", name, table)
+	}
+	in.reported(id, mails[0].Text)
 	for _, table := range []string{"object_version", "identifier"} {
 		if n := in.count("select count(*) from record."+table+" where job_id = $1", j.ID); n != 0 {
 			in.t.Errorf("%s: it has left %d rows of %s", name, n, table)
 		}
 	}
+}
+
+// jobsByMail returns the rows of the table that is attached to the mail of a report.
+func (in *installation) jobsByMail(id domain.BatchID, m mailread.Mail) (all []map[string]string) {
+	in.t.Helper()
+	rows, err := csv.NewReader(bytes.NewReader(m.Files[string(id)+"-report.csv"])).ReadAll()
+	in.must(err)
+	for i, row := range rows {
+		if i == 0 {
+			continue
+		}
+		cells := map[string]string{}
+		for k, cell := range row {
+			cells[rows[0][k]] = cell
+		}
+		all = append(all, cells)
+	}
+	return all
 }
 
 // givenUp is a file of filesOf whose attempts are used up.
