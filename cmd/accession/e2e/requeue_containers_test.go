@@ -99,6 +99,7 @@ func TestRequeueOfContainers(t *testing.T) {
 	in.must(err)
 	lives := map[*failing]int{}
 	for _, f := range unpacked {
+		in.must(os.Remove(filepath.Join(in.workOf(f.job), "box.zip"))) // it is not unpacked again
 		lives[f] = in.begunLives(f.job)
 		if n := in.count("select count(distinct e.aggregate_id) from accession.event e join accession.file f on f.raw_file_hash = e.aggregate_id where f.job_id = $1 and e.type = 'file.ready'", f.job); n != len(boxOf("")) {
 			t.Errorf("%s: %d files were unpacked before it failed, want %d", f.name, n, len(boxOf("")))
