@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // dailyMails returns the texts of the daily mails in the drop directory.
@@ -42,6 +43,32 @@ func TestDailyMail(t *testing.T) {
 	waitFor(t, "the mail", func() bool { return len(other.dailyMails()) == 1 })
 	for _, want := range []string{"things need a person", "queue estimating is paused", "accession queue resume estimating", "3 =C3=97 job in "} {
 		if text := other.dailyMails()[0]; !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestDailyMailOfFaults: what is corrupt, and what is late, is in the daily mail with what to do.
+func TestDailyMailOfFaults(t *testing.T) {
+	t.Parallel()
+	in, _, object := newStored(t)
+	var key string
+	in.must(in.db.QueryRow(in.ctx(), "select key from record.object_file where primary_identifier = $1 and kind = 'producer' order by name limit 1", object).Scan(&key))
+	in.must(os.WriteFile(filepath.Join(in.cfg.Store, filepath.FromSlash(key)), []byte("other bytes"), 0o600))
+	a, err := in.wired.Auditor(in.ctx())
+	in.must(err)
+	a.Interval, a.Rate = time.Millisecond, 0
+	waitFor(t, "the auditor to see it", func() bool {
+		_, err := a.Once(in.ctx())
+		in.must(err)
+		return in.count("select count(*) from record.audit where last_at is not null") == 1 && in.count("select count(*) from record.corrupt_file") == 1
+	})
+	in.exec("update record.audit set last_at = last_at - interval '40 days'")
+	in.set("mail_from=accession@example.org", "daily_mail=ops@example.org")
+	in.serveInProcess("daemons", "relay", "projector")
+	waitFor(t, "the mail", func() bool { return len(in.dailyMails()) == 1 })
+	for _, want := range []string{"things need a person", "1 stored files are corrupt", "accession verify --deep", "no pass of the auditor was complete since ", "accession serve --roles auditor"} {
+		if text := in.dailyMails()[0]; !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)
 		}
 	}
