@@ -35,7 +35,7 @@ func TestTheOrderOfAStop(t *testing.T) {
 	}))
 	s := in.serveInProcess()
 	log, stop := s.log, s.stop
-	id := in.submit(app.Deposit{Payload: base + "/tide.csv"})
+	id := in.submit(app.Deposit{Payload: base + "/tide.csv", Type: domain.TypeFile})
 	<-asked
 	in.seen(1, domain.EventBatchStarted) // the batch's own step ends within the grace time
 	stop()
