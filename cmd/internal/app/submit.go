@@ -282,8 +282,12 @@ func guess(payload string, local bool) (domain.SubmissionType, error) {
 	}
 	defer f.Close()
 	t, err := sniff.Type(payload, local, f)
-	if fault, is := errors.AsType[*sniff.Fault](err); is {
-		err = &Error{Kind: Invalid, What: "submit", Err: fault, Hint: fault.Hint}
+	if err != nil {
+		hint := ""
+		if fault, is := errors.AsType[*sniff.Fault](err); is {
+			hint = fault.Hint
+		}
+		err = &Error{Kind: Invalid, What: "submit", Err: err, Hint: hint}
 	}
 	return t, err
 }
