@@ -114,6 +114,7 @@ var elsewhere = map[string]string{
 	"service_unavailable":  "TestServicesThatDoNotWork",
 	"service_answer":       "TestServicesThatDoNotWork",
 	"worker_failed":        "TestTasksThatFail",
+	"claims_used_up":       "TestJobsThatKill",
 }
 
 // notRequeued returns the other codes; each stands below the reason why no test requeues a failed
