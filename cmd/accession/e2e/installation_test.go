@@ -90,6 +90,8 @@ type installation struct {
 	begun     int64         // what ZooKeeper had done when nothing was there yet
 	dryRun    []domain.Code // damages that [installation.mends] has tried to mend
 	bystander *bystander
+	front     *door  // of a process that serves, once one does so to be told of profiles
+	mender    string // the key of an administrator there
 }
 
 // newInstallation returns one for a program in the test's own process, with further

@@ -37,7 +37,7 @@ func boxOf(dir string) map[string]string {
 // Shows: P5
 func TestRequeueOfContainers(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "minter_credentials=unnamed:apitest:s3cret")
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "minter_credentials=unnamed:apitest:s3cret")
 	server := newWilful(t)
 	server.bad, server.good = map[string]http.HandlerFunc{}, map[string][]byte{}
 	deposit := app.Deposit{Payload: "box.zip", Type: domain.TypeContainer}
@@ -84,7 +84,7 @@ func TestRequeueOfContainers(t *testing.T) {
 		server.good[f.name] = zipOf(t, boxOf(f.name))
 		in.makeProfile(server, f)
 	}
-	in.serveInProcess()
+	in.serveToRewrite()
 	for _, f := range all {
 		if f.state == "" {
 			in.depositFailing(server, f)

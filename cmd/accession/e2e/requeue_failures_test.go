@@ -18,11 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli"
 	"github.com/accession-ingest/accession/cmd/internal/compute"
 	"github.com/accession-ingest/accession/cmd/internal/daemon/reason"
 	"github.com/accession-ingest/accession/cmd/internal/fetch"
 	names "github.com/accession-ingest/accession/cmd/internal/mint/service"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/cmd/internal/store"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/container"
@@ -162,7 +164,7 @@ func (s *wilful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Shows: P5 P6
 func TestRequeueAfterEachFailure(t *testing.T) {
 	t.Parallel()
-	in := newInstallation(t, "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\nunknown:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret"+accounts)
+	in := newInstallation(t, "listen_http=127.0.0.1:0", "fetch_response_timeout=3s", "fetch_callback_timeout=1s", "minter_credentials=refused:apitest:s3cret\nunknown:apitest:s3cret\ndamaged:apitest:s3cret\ntold:apitest:s3cret"+accounts)
 	server := newWilful(t)
 	refusing, minting := minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"}), minter.New(t, minter.Options{Shoulder: "ark:/99999/fk4", User: "apitest", Password: "s3cret"})
 	refusing.Fail(minter.Fault{Status: http.StatusUnauthorized, Body: "error: unauthorized - authentication failure"})
@@ -242,7 +244,7 @@ func TestRequeueAfterEachFailure(t *testing.T) {
 	for _, f := range all {
 		in.makeProfile(server, f)
 	}
-	in.serveInProcess()
+	in.serveToRewrite()
 	mended := filepath.Join(t.TempDir(), "mended")
 	in.working("sh -c 'test -e "+mended+" || { echo infected; exit 65; }; wc -c < {in} > {out}'", "--datasets", "scans")
 
@@ -415,7 +417,16 @@ func (in *installation) depositFailing(server *wilful, f *failing) {
 	f.batch = s.Batch
 }
 
-// rewrite replaces a text in the profile of a name, while the service runs.
+// serveToRewrite starts the service with a front door, through which [installation.rewrite] works.
+func (in *installation) serveToRewrite() *door {
+	in.t.Helper()
+	in.mender = in.keyOf("mender", "admin", "--all")
+	in.front = in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
+	return in.front
+}
+
+// rewrite replaces a text in the profile of a name. The process that serves sets it, and so uses it
+// at once; another process would use what it knew for a second.
 func (in *installation) rewrite(name, from, to string) {
 	in.t.Helper()
 	at := filepath.Join(filepath.Dir(in.profileFile()), name+".yaml")
@@ -426,7 +437,11 @@ func (in *installation) rewrite(name, from, to string) {
 	}
 	file := filepath.Join(in.t.TempDir(), name+".yaml")
 	in.must(os.WriteFile(file, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600))
-	in.says(0, []string{"profile", "set", name, file, "--reason", "mended"})
+	var out bytes.Buffer
+	if code := cli.Main(in.ctx(), []string{"--server", in.front.url, "profile", "set", name, file, "--reason", "mended"},
+		cli.IO{In: strings.NewReader(""), Out: &out, Err: &out, Environ: []string{"ACCESSION_API_KEY=" + in.mender}}); code != 0 {
+		in.t.Fatalf("profile set %s: exit code %d\n%s", name, code, &out)
+	}
 }
 
 func (in *installation) primaryOf(job string) (primary string) {

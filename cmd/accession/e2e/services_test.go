@@ -207,7 +207,7 @@ func TestServiceOfThePageThatStores(t *testing.T) {
 	in.open()
 	key := in.keyOf("archive", "reader", "--collection", "test")
 	base := goodServer(t)
-	d := in.doorOf(in.serveInProcess(append(run.AllRoles, run.RoleHTTP)...))
+	d := in.serveToRewrite()
 	dir := t.TempDir()
 	at := in.serviceOfThePage("## A service that stores", "0", d.url, key, dir)
 	in.rewrite("test", "fetch:", "storage: "+at+"\nfetch:")
