@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"html"
 	"maps"
 	"net/http"
 	"os"
@@ -349,7 +350,7 @@ var rowBytes = regexp.MustCompile(`holds \d+`)
 func (in *installation) refusedFor(name string, id domain.BatchID, d badDeposit, as *strings.Replacer) {
 	in.t.Helper()
 	v := in.rest(id)
-	mails := in.mails(id)
+	mails := in.letters(id)
 	if v.Status != string(domain.BatchFailed) || len(v.ReportsMade) != 1 || len(mails) != 1 {
 		in.t.Errorf("%s: the batch is %s, with %d reports and %d mails", name, v.Status, len(v.ReportsMade), len(mails))
 		return
@@ -370,14 +371,17 @@ func (in *installation) refusedFor(name string, id domain.BatchID, d badDeposit,
 		if len(jobs) != 0 || v.RowsListed == nil || *v.RowsListed != 0 {
 			in.t.Errorf("%s: it has %d jobs, and %+v", name, len(jobs), v.BatchSummary)
 		}
-		if told := fmt.Sprintf("Nothing was ingested: %s (%s)", want[0].message, d.code); !strings.Contains(mails[0], told) {
-			in.t.Errorf("%s: the mail does not say %q:\n%s", name, told, mails[0])
+		told := fmt.Sprintf("Nothing was ingested: %s (%s)", want[0].message, d.code)
+		for _, part := range []string{mails[0].Text, html.UnescapeString(mails[0].HTML)} {
+			if !strings.Contains(part, told) {
+				in.t.Errorf("%s: the mail does not say %q:\n%s", name, told, part)
+			}
 		}
 	}
 	if !slices.Equal(got, want) || int(v.JobsFailed) != len(jobs) {
 		in.t.Errorf("%s:\n got %q\nwant %q", name, got, want)
 	}
-	in.reported(id, mails[0])
+	in.reported(id, mails[0].Text)
 }
 
 // saysSomewhere checks that each sentence of the daemons about a manifest or a row of one is the
