@@ -236,6 +236,10 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/console/internal/question"},
 		May:      join(domain, []string{"cmd/internal/app/...", "cmd/internal/console/internal/ask", "cmd/internal/console/internal/form", "cmd/internal/operation"}),
 	}, {
+		// Lists and tables, and the files that have all of them.
+		Packages: []string{"cmd/internal/console/internal/table"},
+		May:      []string{"cmd/internal/app", "cmd/internal/app/problem", "cmd/internal/console/internal/ask", "cmd/internal/console/internal/cell", "cmd/internal/console/internal/form", "cmd/internal/export"},
+	}, {
 		// Values as pages show them.
 		Packages: []string{"cmd/internal/console/internal/cell"},
 		May:      join(domain, []string{"cmd/internal/page"}),

@@ -160,7 +160,7 @@ const release = "release"
 // heldBy are the ways to release what still waits because of the hold on a collection.
 func heldBy(collection string) []doable {
 	chosen := url.Values{"verb": {release}, "state": {string(domain.JobHeld)}, "collection": {collection}, "code": {string(domain.CodeCollectionHeld)}}
-	return []doable{{"Release the held batches", with(Path+"batches/all", chosen, "", "")}, {"Release the held jobs", with(Path+"jobs/all", chosen, "", "")}}
+	return []doable{{"Release the held batches", form.Address(Path+"batches/all", chosen, "", "")}, {"Release the held jobs", form.Address(Path+"jobs/all", chosen, "", "")}}
 }
 
 // namesCommand reports whether a text says what to do on the command line.

@@ -17,6 +17,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -38,20 +39,20 @@ func filesOf(b app.BatchSummary) cell.Bar {
 // titleOf returns what a batch is called: by its title, or else its file.
 func titleOf(b app.BatchSummary) string { return cmp.Or(b.ErcWhat, b.FileName) }
 
-var batchColumns = columns[app.BatchSummary]{operation: "batch.ls", orders: app.BatchOrders, first: "-id", title: "Batches", none: "No batches are here: deposit one, or choose fewer conditions.", list: []column[app.BatchSummary]{
-	{"id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }},
-	{"status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }},
-	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
-	{"submitter", "Depositor", func(b app.BatchSummary) any { return b.Submitter }},
-	{"profile_name", "Profile", func(b app.BatchSummary) any { return b.ProfileName }},
-	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
-	{"", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
-	{"jobs_completed", "Completed", func(b app.BatchSummary) any { return b.JobsCompleted }},
-	{"jobs_failed", "Failed", func(b app.BatchSummary) any { return b.JobsFailed }},
-	{"files_listed", "Files", func(b app.BatchSummary) any { return b.FilesListed }},
-	{"bytes_listed", "Size", func(b app.BatchSummary) any { return cell.Size(b.BytesListed) }},
-	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
-	{"reason", "Reason", func(b app.BatchSummary) any { return cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage) }},
+var batchColumns = table.Columns[app.BatchSummary]{Operation: "batch.ls", Orders: app.BatchOrders, First: "-id", Title: "Batches", None: "No batches are here: deposit one, or choose fewer conditions.", List: []table.Column[app.BatchSummary]{
+	table.Col("id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }),
+	table.Col("status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }),
+	table.Col("title", "Title", func(b app.BatchSummary) any { return titleOf(b) }),
+	table.Col("submitter", "Depositor", func(b app.BatchSummary) any { return b.Submitter }),
+	table.Col("profile_name", "Profile", func(b app.BatchSummary) any { return b.ProfileName }),
+	table.Col("rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }),
+	table.Col("", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }),
+	table.Col("jobs_completed", "Completed", func(b app.BatchSummary) any { return b.JobsCompleted }),
+	table.Col("jobs_failed", "Failed", func(b app.BatchSummary) any { return b.JobsFailed }),
+	table.Col("files_listed", "Files", func(b app.BatchSummary) any { return b.FilesListed }),
+	table.Col("bytes_listed", "Size", func(b app.BatchSummary) any { return cell.Size(b.BytesListed) }),
+	table.Col("submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }),
+	table.Col("reason", "Reason", func(b app.BatchSummary) any { return cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage) }),
 }}
 
 // fieldsOfAll are what every list is filtered by.
@@ -70,12 +71,12 @@ type batchPage struct {
 	Title       string
 	JobsBar     cell.Bar
 	FilesBar    cell.Bar
-	Jobs        table
-	Failures    table // failed attempts, newest first
-	Life        table
-	Mails       table
-	Callbacks   table
-	ReportsMade table
+	Jobs        table.Table
+	Failures    table.Table // failed attempts, newest first
+	Life        table.Table
+	Mails       table.Table
+	Callbacks   table.Table
+	ReportsMade table.Table
 	Facts       []fact
 	Why         cell.Cell
 	Mend        string    // how what failed is mended, "" = nothing failed
@@ -112,7 +113,7 @@ func (*Console) batch(v *visit) (page, error) {
 		return page{}, err
 	}
 	d := batchPage{BatchView: b, Title: cell.Short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
-		Jobs: jobsOfBatch.table(b.Jobs), Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
+		Jobs: jobsOfBatch.Table(b.Jobs), Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
 	d.Mend = mend(b.Status, b.ReasonClass, b.ReasonCode)
 	if b.BytesListed > 0 {
 		d.Bytes = new(progress(b.BytesDownloaded, b.BytesListed))
@@ -122,18 +123,18 @@ func (*Console) batch(v *visit) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		if d.Failures = failureColumns.table(r.Retries); r.RetriesTotal > int64(len(r.Retries)) {
+		if d.Failures = failureColumns.Table(r.Retries); r.RetriesTotal > int64(len(r.Retries)) {
 			d.Cut = r.RetriesTotal
 		}
-		d.ReportsMade = reportColumns.table(r.ReportsMade)
+		d.ReportsMade = reportColumns.Table(r.ReportsMade)
 	}
 	life, err := eventsOf(v, url.Values{"batch": {id}, "kind": {"batch"}}, b.At)
 	if err != nil && !errors.Is(err, ask.ErrCutOff) {
 		return page{}, err
 	}
-	d.Mails, d.Callbacks = mailColumns.table(b.Messages), callbackColumns.table(b.Callbacks)
+	d.Mails, d.Callbacks = mailColumns.Table(b.Messages), callbackColumns.Table(b.Callbacks)
 	d.Walk = walkOfBatch(life, nowOf(b.At))
-	if d.Life = lifeColumns.table(life); err != nil {
+	if d.Life = lifeColumns.Table(life); err != nil {
 		d.Life.Title, d.Life.None = "Life, as far as the log could be read", "The log could not be read."
 	}
 	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", cell.Size(b.BytesListed),
@@ -163,51 +164,51 @@ type reportMade struct {
 	ReportedAt      time.Time `json:"reported_at"`
 }
 
-var reportColumns = columns[reportMade]{title: "Reports", none: "No report is made yet: it is made when every job has ended.", list: []column[reportMade]{
-	{"report", "Report", func(r reportMade) any { return r.Report }},
-	{"kind", "Kind", func(r reportMade) any { return r.Kind }},
-	{"status", "Outcome", func(r reportMade) any { return cell.State(r.Status) }},
-	{"successful", "Completed", func(r reportMade) any { return r.Successful }},
-	{"failed", "Failed", func(r reportMade) any { return r.Failed }},
-	{"newly_successful", "Newly completed", func(r reportMade) any { return r.NewlySuccessful }},
-	{"reported_at", "Made", func(r reportMade) any { return r.ReportedAt }},
+var reportColumns = table.Columns[reportMade]{Title: "Reports", None: "No report is made yet: it is made when every job has ended.", List: []table.Column[reportMade]{
+	table.Col("report", "Report", func(r reportMade) any { return r.Report }),
+	table.Col("kind", "Kind", func(r reportMade) any { return r.Kind }),
+	table.Col("status", "Outcome", func(r reportMade) any { return cell.State(r.Status) }),
+	table.Col("successful", "Completed", func(r reportMade) any { return r.Successful }),
+	table.Col("failed", "Failed", func(r reportMade) any { return r.Failed }),
+	table.Col("newly_successful", "Newly completed", func(r reportMade) any { return r.NewlySuccessful }),
+	table.Col("reported_at", "Made", func(r reportMade) any { return r.ReportedAt }),
 }}
 
-var mailColumns = columns[app.Message]{title: "Mails", none: "No mail about it was sent.", list: []column[app.Message]{
-	{"about", "About", func(m app.Message) any { return m.About }},
-	{"channel", "By", func(m app.Message) any { return string(m.Channel) }},
-	{"state", "State", func(m app.Message) any { return cell.State(m.State) }},
-	{"recipients", "Recipients", func(m app.Message) any { return m.Recipients }},
-	{"attempts", "Attempts", func(m app.Message) any { return m.Attempts }},
-	{"last_attempt_at", "Last attempt", func(m app.Message) any { return m.LastAttemptAt }},
-	{"delivered_at", "Delivered", func(m app.Message) any { return m.DeliveredAt }},
-	{"error", "Error", func(m app.Message) any { return m.Error }},
+var mailColumns = table.Columns[app.Message]{Title: "Mails", None: "No mail about it was sent.", List: []table.Column[app.Message]{
+	table.Col("about", "About", func(m app.Message) any { return m.About }),
+	table.Col("channel", "By", func(m app.Message) any { return string(m.Channel) }),
+	table.Col("state", "State", func(m app.Message) any { return cell.State(m.State) }),
+	table.Col("recipients", "Recipients", func(m app.Message) any { return m.Recipients }),
+	table.Col("attempts", "Attempts", func(m app.Message) any { return m.Attempts }),
+	table.Col("last_attempt_at", "Last attempt", func(m app.Message) any { return m.LastAttemptAt }),
+	table.Col("delivered_at", "Delivered", func(m app.Message) any { return m.DeliveredAt }),
+	table.Col("error", "Error", func(m app.Message) any { return m.Error }),
 }}
 
-var callbackColumns = columns[app.Callback]{title: "Callbacks", none: "No callback about its jobs was made.", list: []column[app.Callback]{
-	{"job_id", "Job", func(c app.Callback) any { return cell.To(c.Job, toJob(c.Job)) }},
-	{"host", "To", func(c app.Callback) any { return c.Host }},
-	{"state", "State", func(c app.Callback) any { return cell.State(c.State) }},
-	{"attempts", "Attempts", func(c app.Callback) any { return c.Attempts }},
-	{"last_attempt_at", "Last attempt", func(c app.Callback) any { return c.LastAttemptAt }},
-	{"delivered_at", "Delivered", func(c app.Callback) any { return c.DeliveredAt }},
-	{"error", "Error", func(c app.Callback) any { return c.Error }},
+var callbackColumns = table.Columns[app.Callback]{Title: "Callbacks", None: "No callback about its jobs was made.", List: []table.Column[app.Callback]{
+	table.Col("job_id", "Job", func(c app.Callback) any { return cell.To(c.Job, toJob(c.Job)) }),
+	table.Col("host", "To", func(c app.Callback) any { return c.Host }),
+	table.Col("state", "State", func(c app.Callback) any { return cell.State(c.State) }),
+	table.Col("attempts", "Attempts", func(c app.Callback) any { return c.Attempts }),
+	table.Col("last_attempt_at", "Last attempt", func(c app.Callback) any { return c.LastAttemptAt }),
+	table.Col("delivered_at", "Delivered", func(c app.Callback) any { return c.DeliveredAt }),
+	table.Col("error", "Error", func(c app.Callback) any { return c.Error }),
 }}
 
-var failureColumns = columns[app.Retry]{title: "Failed attempts", none: "No attempt has failed.", list: []column[app.Retry]{
-	{"job_id", "Job", func(r app.Retry) any { return cell.To(r.JobID, toJob(r.JobID)) }},
-	{"attempt", "Attempt", func(r app.Retry) any { return r.Attempt }},
-	{"failed_in", "Failed in", func(r app.Retry) any { return cell.State(r.FailedIn) }},
-	{"reason", "Why", func(r app.Retry) any { return cell.Why(r.Class, r.Code, r.Message) }},
-	{"file", "File", func(r app.Retry) any {
+var failureColumns = table.Columns[app.Retry]{Title: "Failed attempts", None: "No attempt has failed.", List: []table.Column[app.Retry]{
+	table.Col("job_id", "Job", func(r app.Retry) any { return cell.To(r.JobID, toJob(r.JobID)) }),
+	table.Col("attempt", "Attempt", func(r app.Retry) any { return r.Attempt }),
+	table.Col("failed_in", "Failed in", func(r app.Retry) any { return cell.State(r.FailedIn) }),
+	table.Col("reason", "Why", func(r app.Retry) any { return cell.Why(r.Class, r.Code, r.Message) }),
+	table.Col("file", "File", func(r app.Retry) any {
 		if r.RawFileHash == "" {
 			return r.FileName
 		}
 		return cell.To(cmp.Or(r.FileName, r.RawFileHash[:12]), toFile(r.RawFileHash))
-	}},
-	{"failed_at", "Failed", func(r app.Retry) any { return r.FailedAt }},
-	{"outcome", "What became of it", func(r app.Retry) any { return strings.ReplaceAll(r.Outcome, "_", " ") }},
-	{"resumed_by", "Resumed by", func(r app.Retry) any { return r.ResumedBy }},
+	}),
+	table.Col("failed_at", "Failed", func(r app.Retry) any { return r.FailedAt }),
+	table.Col("outcome", "What became of it", func(r app.Retry) any { return strings.ReplaceAll(r.Outcome, "_", " ") }),
+	table.Col("resumed_by", "Resumed by", func(r app.Retry) any { return r.ResumedBy }),
 }}
 
 // happened is an event in the life of a thing.
@@ -217,19 +218,19 @@ type happened struct {
 	why      *domain.Reason
 }
 
-var lifeColumns = columns[happened]{title: "Life", none: "The log has no event of it.", list: []column[happened]{
-	{"stored", "When", func(h happened) any { return h.Stored }},
-	{"type", "What", func(h happened) any { return strings.NewReplacer(".", " ", "_", " ").Replace(string(h.Type)) }},
-	{"from", "From", func(h happened) any { return cell.State(h.from) }},
-	{"to", "To", func(h happened) any { return cell.State(h.to) }},
-	{"actor", "By", func(h happened) any { return string(h.Actor) }},
-	{"reason", "Why", func(h happened) any {
+var lifeColumns = table.Columns[happened]{Title: "Life", None: "The log has no event of it.", List: []table.Column[happened]{
+	table.Col("stored", "When", func(h happened) any { return h.Stored }),
+	table.Col("type", "What", func(h happened) any { return strings.NewReplacer(".", " ", "_", " ").Replace(string(h.Type)) }),
+	table.Col("from", "From", func(h happened) any { return cell.State(h.from) }),
+	table.Col("to", "To", func(h happened) any { return cell.State(h.to) }),
+	table.Col("actor", "By", func(h happened) any { return string(h.Actor) }),
+	table.Col("reason", "Why", func(h happened) any {
 		if h.why == nil {
 			return nil
 		}
 		return cell.Why(string(h.why.Class), string(h.why.Code), h.why.Message)
-	}},
-	{"seq", "As it was", func(h happened) any { return cell.CountTo(int64(h.Seq), "?at="+strconv.FormatUint(h.Seq, 10)) }},
+	}),
+	table.Col("seq", "As it was", func(h happened) any { return cell.CountTo(int64(h.Seq), "?at="+strconv.FormatUint(h.Seq, 10)) }),
 }}
 
 // endOfLog ends a stream with the newest event of the log.

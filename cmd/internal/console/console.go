@@ -82,11 +82,11 @@ func (c *Console) Routes() []Route {
 	} {
 		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
 	}
-	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.download, "jobs": jobColumns.download, "files": fileColumns.download} {
+	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.Download, "jobs": jobColumns.Download, "files": fileColumns.Download} {
 		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false}, Route{"GET " + Path + name + "/all", c.page(c.previewMany(name)), false}, Route{"POST " + Path + name + "/all", c.beginMany(name), false})
 	}
 	all = append(all, Route{"GET " + Path + "events.csv", c.download(eventsFile), false})
-	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.download), false}, Route{"GET " + Path + "bulk/{id}/items.csv", c.download(bulkItemColumns.download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.download), false})
+	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.Download), false}, Route{"GET " + Path + "bulk/{id}/items.csv", c.download(bulkItemColumns.Download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.Download), false})
 	all = append(append(all, c.things()...), c.newUserRoutes()...)
 	for _, f := range c.further() {
 		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false}, Route{"GET " + Path + f.name + ".csv", f.download, false})
@@ -170,6 +170,15 @@ func (c *Console) page(show func(*visit) (page, error)) http.Handler {
 		}
 		p.Self = v.Self
 		c.send(w, r, p)
+	})
+}
+
+// download returns what sends a file, or the page of why it cannot be made.
+func (c *Console) download(write func(*visit, http.ResponseWriter) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := write(&visit{Request: r, API: c.API}, w); err != nil {
+			c.send(w, r, c.failed(r, err))
+		}
 	})
 }
 

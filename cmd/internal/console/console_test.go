@@ -480,7 +480,7 @@ func TestCSVOfList(t *testing.T) {
 	})
 	c := &Console{API: api}
 	w := httptest.NewRecorder()
-	c.download(batchColumns.download).ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path+"batches.csv?state=failed", http.NoBody))
+	c.download(batchColumns.Download).ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path+"batches.csv?state=failed", http.NoBody))
 	lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "id,status,title,") || strings.Contains(lines[0], "jobs,jobs") || !strings.HasPrefix(lines[1], "bid0000000001,failed,'=cmd,") || !strings.HasPrefix(lines[2], "bid0000000002,") {
 		t.Errorf("%d pages: %q", pages, lines)

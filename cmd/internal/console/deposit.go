@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
@@ -59,7 +60,7 @@ func again(v *visit, b app.BatchView) []doable {
 		return nil
 	}
 	as := url.Values{"profile": {b.ProfileName}, "type": {b.Type}, "title": {b.ErcWhat}}
-	return []doable{{"Deposit it again, mended", with(Path+"new", as, "", "")}}
+	return []doable{{"Deposit it again, mended", form.Address(Path+"new", as, "", "")}}
 }
 
 func depositPage(v *visit, fields map[string]string, p *problem.Problem) (page, error) {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain"
 )
@@ -29,17 +31,17 @@ const (
 // pagesOf are the pages of things by their kind.
 var pagesOf = map[domain.Kind]func(string) string{domain.KindBatch: toBatch, domain.KindJob: toJob, domain.KindFile: toFile, domain.KindEntry: toEntry, domain.KindQuery: toQuery, domain.KindSlot: toSlot}
 
-var eventColumns = columns[happened]{operation: "event.follow", title: "Events", none: "No such event is here. Choose fewer conditions to see others.", list: slices.Concat([]column[happened]{
-	{"seq", "Sequence", func(h happened) any { return strconv.FormatUint(h.Seq, 10) }},
-}, lifeColumns.list[:2], []column[happened]{
-	{"subject", "Of", func(h happened) any {
+var eventColumns = table.Columns[happened]{Operation: "event.follow", Title: "Events", None: "No such event is here. Choose fewer conditions to see others.", List: slices.Concat([]table.Column[happened]{
+	table.Col("seq", "Sequence", func(h happened) any { return strconv.FormatUint(h.Seq, 10) }),
+}, lifeColumns.List[:2], []table.Column[happened]{
+	table.Col("subject", "Of", func(h happened) any {
 		of, err := domain.ParseAggregate(h.Subject)
 		if to := pagesOf[of.Kind]; err == nil && to != nil {
 			return cell.To(h.Subject, to(of.ID))
 		}
 		return h.Subject
-	}},
-}, lifeColumns.list[2:len(lifeColumns.list)-1])}
+	}),
+}, lifeColumns.List[2:len(lifeColumns.List)-1])}
 
 // eventFields are what events are chosen by.
 func eventFields() []field {
@@ -86,10 +88,10 @@ func (*Console) history(v *visit) (page, error) {
 	}
 	if len(all) > shownEvents {
 		all = all[:shownEvents]
-		d.Table.Next = with(v.URL.Path, v.URL.Query(), "after", strconv.FormatUint(all[shownEvents-1].Seq, 10))
+		d.Table.Next = form.Address(v.URL.Path, v.URL.Query(), "after", strconv.FormatUint(all[shownEvents-1].Seq, 10))
 	}
-	t := eventColumns.table(all)
-	t.Next, t.CSV = d.Table.Next, with(v.URL.Path+".csv", v.URL.Query(), "after", "")
+	t := eventColumns.Table(all)
+	t.Next, t.CSV = d.Table.Next, form.Address(v.URL.Path+".csv", v.URL.Query(), "after", "")
 	d.Table = t
 	p := page{Name: "events", Title: "Events", Where: "events", Data: d}
 	if d.Newest {
@@ -143,7 +145,7 @@ func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
 		return n, nil
 	}
 	if s.out == nil {
-		s.out, err = eventColumns.begin(s.to)
+		s.out, err = eventColumns.Begin(s.to)
 	}
 	s.ended = s.ended || bytes.Contains(s.Body.Bytes(), []byte("\n: end\n"))
 	whole := bytes.LastIndex(s.Body.Bytes(), []byte("\n\n")) + 1
@@ -153,7 +155,7 @@ func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
 	}
 	for _, h := range all {
 		if err == nil {
-			err = s.out.Row(eventColumns.row(h)...)
+			err = s.out.Row(eventColumns.Row(h)...)
 		}
 	}
 	s.gone = err != nil

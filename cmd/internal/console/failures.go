@@ -12,6 +12,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -22,26 +24,26 @@ type failed struct {
 	requeue string // the preview of requeueing just these, "" = the caller may not, or no filter chooses just these
 }
 
-var failureGroups = columns[failed]{operation: "job.failures", title: "Failed jobs by reason", none: "No job has failed, as far as these conditions choose.", whole: true, list: []column[failed]{
-	{"jobs", "Jobs", func(f failed) any { return cell.CountTo(f.Jobs, f.to) }},
-	{"", "Action", func(f failed) any {
+var failureGroups = table.Columns[failed]{Operation: "job.failures", Title: "Failed jobs by reason", None: "No job has failed, as far as these conditions choose.", Whole: true, List: []table.Column[failed]{
+	table.Col("jobs", "Jobs", func(f failed) any { return cell.CountTo(f.Jobs, f.to) }),
+	table.Col("", "Action", func(f failed) any {
 		if f.requeue == "" {
 			return nil
 		}
 		return cell.To("Requeue", f.requeue)
-	}},
-	{"code", "Reason", func(f failed) any { return cell.Why(f.Class, f.Code, f.Message) }},
-	{"", "What to do", func(f failed) any { return hint.Mend(domain.Class(f.Class), domain.Code(f.Code)) }},
-	{"host", "Server of the payload", func(f failed) any { return f.Host }},
-	{"collection", "Collection", func(f failed) any { return f.Collection }},
-	{"profile", "Profile", func(f failed) any { return f.Profile }},
-	{"first_failed_at", "First", func(f failed) any { return f.First }},
-	{"last_failed_at", "Last", func(f failed) any { return f.Last }},
-	{"example", "Example", func(f failed) any { return linkOrNone(f.Example, toJob) }},
+	}),
+	table.Col("code", "Reason", func(f failed) any { return cell.Why(f.Class, f.Code, f.Message) }),
+	table.Col("", "What to do", func(f failed) any { return hint.Mend(domain.Class(f.Class), domain.Code(f.Code)) }),
+	table.Col("host", "Server of the payload", func(f failed) any { return f.Host }),
+	table.Col("collection", "Collection", func(f failed) any { return f.Collection }),
+	table.Col("profile", "Profile", func(f failed) any { return f.Profile }),
+	table.Col("first_failed_at", "First", func(f failed) any { return f.First }),
+	table.Col("last_failed_at", "Last", func(f failed) any { return f.Last }),
+	table.Col("example", "Example", func(f failed) any { return linkOrNone(f.Example, toJob) }),
 }}
 
 // failuresCSV is the list as a file has it: of as many groups as can be read at once.
-var failuresCSV = columns[failed]{operation: failureGroups.operation, list: failureGroups.list}
+var failuresCSV = table.Columns[failed]{Operation: failureGroups.Operation, List: failureGroups.List}
 
 // failuresOf returns the groups of failed jobs that are chosen, and how many groups there are.
 func failuresOf(v *visit, chosen url.Values) (all []failed, total int64, err error) {
@@ -79,7 +81,7 @@ func (c *Console) failures(v *visit) (page, error) {
 	}
 	sort := v.URL.Query().Get("sort")
 	if sort != "" {
-		chosen.Set("limit", most) // all of them
+		chosen.Set("limit", table.MostAtOnce) // all of them
 	}
 	all, total, err := failuresOf(v, chosen)
 	if err != nil {
@@ -87,16 +89,16 @@ func (c *Console) failures(v *visit) (page, error) {
 	}
 	if sort != "" {
 		if total > int64(len(all)) {
-			return page{}, problem.Of(app.Invalid, "there are more than "+most+" groups, which are too many to sort", "choose fewer")
+			return page{}, problem.Of(app.Invalid, "there are more than "+table.MostAtOnce+" groups, which are too many to sort", "choose fewer")
 		}
-		if err := failureGroups.order(all, sort); err != nil {
+		if err := failureGroups.Order(all, sort); err != nil {
 			return page{}, err
 		}
 	}
-	t := failureGroups.table(all)
+	t := failureGroups.Table(all)
 	t.Total = &total
-	t.CSV = with(v.URL.Path+".csv", withoutPage(chosen), "sort", sort)
-	failureGroups.sortable(&t, v.URL.Path, v.URL.Query())
+	t.CSV = form.Address(v.URL.Path+".csv", table.WithoutPage(chosen), "sort", sort)
+	failureGroups.Sortable(&t, v.URL.Path, v.URL.Query())
 	if n := int64(len(all)); total > n {
 		t.Title = "Failed jobs by reason: the " + cell.Count(n) + " largest groups of"
 	}

@@ -2,29 +2,29 @@ package console
 
 import (
 	"path"
-	"slices"
 	"strconv"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
-var fileColumns = columns[app.FileRow]{operation: "file.ls", orders: app.FileOrders, first: "discovered_at", uncounted: true, title: "Files", none: "No files are here: they are found when a job is estimated, or a directory is polled. Choose fewer conditions to see others.", list: []column[app.FileRow]{
-	{"path", "File", func(f app.FileRow) any { return cell.To(f.Path, toFile(f.ID)) }},
-	{"status", "State", func(f app.FileRow) any { return cell.State(f.Status) }},
-	{"status_since", "Since", func(f app.FileRow) any { return f.StatusSince }},
-	{"job_id", "Job", func(f app.FileRow) any { return linkOrNone(f.JobID, toJob) }},
-	{"batch_id", "Batch", func(f app.FileRow) any { return linkOrNone(f.BatchID, toBatch) }},
-	{"dataset", "Dataset", func(f app.FileRow) any { return f.Dataset }},
-	{"size", "Size", func(f app.FileRow) any { return cell.Size(max(f.Size, f.ListedSize)) }},
-	{"download_attempts", "Downloads", func(f app.FileRow) any { return f.DownloadAttempts }},
-	{"processing_attempts", "Processings", func(f app.FileRow) any { return f.ProcessingAttempts }},
-	{"discovered_at", "Found", func(f app.FileRow) any { return f.DiscoveredAt }},
-	{"reason", "Reason", func(f app.FileRow) any { return cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage) }},
-	{"id", "Hash", func(f app.FileRow) any { return f.ID }},
+var fileColumns = table.Columns[app.FileRow]{Operation: "file.ls", Orders: app.FileOrders, First: "discovered_at", Uncounted: true, Title: "Files", None: "No files are here: they are found when a job is estimated, or a directory is polled. Choose fewer conditions to see others.", List: []table.Column[app.FileRow]{
+	table.Col("path", "File", func(f app.FileRow) any { return cell.To(f.Path, toFile(f.ID)) }),
+	table.Col("status", "State", func(f app.FileRow) any { return cell.State(f.Status) }),
+	table.Col("status_since", "Since", func(f app.FileRow) any { return f.StatusSince }),
+	table.Col("job_id", "Job", func(f app.FileRow) any { return linkOrNone(f.JobID, toJob) }),
+	table.Col("batch_id", "Batch", func(f app.FileRow) any { return linkOrNone(f.BatchID, toBatch) }),
+	table.Col("dataset", "Dataset", func(f app.FileRow) any { return f.Dataset }),
+	table.Col("size", "Size", func(f app.FileRow) any { return cell.Size(max(f.Size, f.ListedSize)) }),
+	table.Col("download_attempts", "Downloads", func(f app.FileRow) any { return f.DownloadAttempts }),
+	table.Col("processing_attempts", "Processings", func(f app.FileRow) any { return f.ProcessingAttempts }),
+	table.Col("discovered_at", "Found", func(f app.FileRow) any { return f.DiscoveredAt }),
+	table.Col("reason", "Reason", func(f app.FileRow) any { return cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage) }),
+	table.Col("id", "Hash", func(f app.FileRow) any { return f.ID }),
 }}
 
 // linkOrNone returns the link to a thing, if there is one.
@@ -36,10 +36,8 @@ func linkOrNone(id string, to func(string) string) any {
 }
 
 // filesOfJob are the files on the page of their job.
-var filesOfJob = columns[app.FileRow]{title: "Files", none: "It has no files yet: they are found when it is estimated.",
-	list: slices.DeleteFunc(slices.Clone(fileColumns.list), func(c column[app.FileRow]) bool {
-		return c.name == "job_id" || c.name == "batch_id" || c.name == "dataset" || c.name == "id"
-	})}
+var filesOfJob = table.Columns[app.FileRow]{Title: "Files", None: "It has no files yet: they are found when it is estimated.",
+	List: fileColumns.Without("job_id", "batch_id", "dataset", "id")}
 
 func (*Console) files(v *visit) (page, error) {
 	more := []field{{Name: "name", Label: "Text in the path"}, {Name: "batch", Label: "Batch"}, {Name: "job", Label: "Job"}, {Name: "dataset", Label: "Dataset"}, {Name: "group", Label: "Group"}}
@@ -50,8 +48,8 @@ func (*Console) files(v *visit) (page, error) {
 type filePage struct {
 	app.FileView
 	Title    string
-	Life     table
-	Failures table
+	Life     table.Table
+	Failures table.Table
 	Entries  []fact
 	Facts    []fact
 	Why      cell.Cell
@@ -59,16 +57,16 @@ type filePage struct {
 	Actions  []doable
 }
 
-var fileLifeColumns = columns[app.FileTransition]{title: "Life", none: "It has no states.", list: []column[app.FileTransition]{
-	{"to", "State", func(t app.FileTransition) any { return cell.State(t.ToStatus) }},
-	{"at", "From", func(t app.FileTransition) any { return t.At }},
-	{"seconds", "After", func(t app.FileTransition) any { return t.Seconds }},
-	{"actor", "By", func(t app.FileTransition) any { return t.Actor }},
-	{"worker", "Worker", func(t app.FileTransition) any { return t.Worker }},
-	{"download_attempts", "Downloads", func(t app.FileTransition) any { return t.DownloadAttempts }},
-	{"processing_attempts", "Processings", func(t app.FileTransition) any { return t.ProcessingAttempts }},
-	{"reason", "Why", func(t app.FileTransition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
-	{"seq", "As it was", func(t app.FileTransition) any { return cell.CountTo(t.Seq, "?at="+strconv.FormatInt(t.Seq, 10)) }},
+var fileLifeColumns = table.Columns[app.FileTransition]{Title: "Life", None: "It has no states.", List: []table.Column[app.FileTransition]{
+	table.Col("to", "State", func(t app.FileTransition) any { return cell.State(t.ToStatus) }),
+	table.Col("at", "From", func(t app.FileTransition) any { return t.At }),
+	table.Col("seconds", "After", func(t app.FileTransition) any { return t.Seconds }),
+	table.Col("actor", "By", func(t app.FileTransition) any { return t.Actor }),
+	table.Col("worker", "Worker", func(t app.FileTransition) any { return t.Worker }),
+	table.Col("download_attempts", "Downloads", func(t app.FileTransition) any { return t.DownloadAttempts }),
+	table.Col("processing_attempts", "Processings", func(t app.FileTransition) any { return t.ProcessingAttempts }),
+	table.Col("reason", "Why", func(t app.FileTransition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }),
+	table.Col("seq", "As it was", func(t app.FileTransition) any { return cell.CountTo(t.Seq, "?at="+strconv.FormatInt(t.Seq, 10)) }),
 }}
 
 func (*Console) file(v *visit) (page, error) {
@@ -76,7 +74,7 @@ func (*Console) file(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := filePage{FileView: f, Title: cell.Short(path.Base(f.Path)), Life: fileLifeColumns.table(f.Transitions), Failures: failureColumns.table(f.Retries),
+	d := filePage{FileView: f, Title: cell.Short(path.Base(f.Path)), Life: fileLifeColumns.Table(f.Transitions), Failures: failureColumns.Table(f.Retries),
 		Why: cell.Whole(cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage)), Mend: mend(f.Status, f.ReasonClass, f.ReasonCode)}
 	for _, e := range f.Entries {
 		d.Entries = append(d.Entries, fact{e.ID, cell.Of(cell.State(e.Status))})

@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"net/url"
-	"slices"
 	"strconv"
 	"time"
 
@@ -12,22 +11,23 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
-var jobColumns = columns[app.JobRow]{operation: "job.ls", orders: app.JobOrders, first: "id", title: "Jobs", none: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", list: []column[app.JobRow]{
-	{"id", "Job", func(j app.JobRow) any { return cell.To(j.ID, toJob(j.ID)) }},
-	{"batch_id", "Batch", func(j app.JobRow) any { return cell.To(j.BatchID, toBatch(j.BatchID)) }},
-	{"status", "State", func(j app.JobRow) any { return cell.State(j.Status) }},
-	{"status_since", "Since", func(j app.JobRow) any { return j.StatusSince }},
-	{"title", "Title", func(j app.JobRow) any { return cmp.Or(j.ErcWhat, j.FileName) }},
-	{"primary_identifier", "Identifier", func(j app.JobRow) any { return j.PrimaryIdentifier }},
-	{"collection", "Collection", func(j app.JobRow) any { return j.Collection }},
-	{"submitter", "Depositor", func(j app.JobRow) any { return j.Submitter }},
-	{"files", "Files", func(j app.JobRow) any { return j.Files }},
-	{"bytes", "Size", func(j app.JobRow) any { return sizeOf(j.Bytes) }},
-	{"retry_count", "Requeued", func(j app.JobRow) any { return j.RetryCount }},
-	{"reason", "Reason", func(j app.JobRow) any { return cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage) }},
+var jobColumns = table.Columns[app.JobRow]{Operation: "job.ls", Orders: app.JobOrders, First: "id", Title: "Jobs", None: "No jobs are here: a batch has them once its manifest was read. Choose fewer conditions to see others.", List: []table.Column[app.JobRow]{
+	table.Col("id", "Job", func(j app.JobRow) any { return cell.To(j.ID, toJob(j.ID)) }),
+	table.Col("batch_id", "Batch", func(j app.JobRow) any { return cell.To(j.BatchID, toBatch(j.BatchID)) }),
+	table.Col("status", "State", func(j app.JobRow) any { return cell.State(j.Status) }),
+	table.Col("status_since", "Since", func(j app.JobRow) any { return j.StatusSince }),
+	table.Col("title", "Title", func(j app.JobRow) any { return cmp.Or(j.ErcWhat, j.FileName) }),
+	table.Col("primary_identifier", "Identifier", func(j app.JobRow) any { return j.PrimaryIdentifier }),
+	table.Col("collection", "Collection", func(j app.JobRow) any { return j.Collection }),
+	table.Col("submitter", "Depositor", func(j app.JobRow) any { return j.Submitter }),
+	table.Col("files", "Files", func(j app.JobRow) any { return j.Files }),
+	table.Col("bytes", "Size", func(j app.JobRow) any { return sizeOf(j.Bytes) }),
+	table.Col("retry_count", "Requeued", func(j app.JobRow) any { return j.RetryCount }),
+	table.Col("reason", "Reason", func(j app.JobRow) any { return cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage) }),
 }}
 
 // sizeOf returns bytes of which the number may not be known.
@@ -39,10 +39,8 @@ func sizeOf(n *int64) any {
 }
 
 // jobsOfBatch are the jobs on the page of their batch.
-var jobsOfBatch = columns[app.JobRow]{title: "Jobs", none: "It has no jobs yet: they are made when its manifest was read.",
-	list: slices.DeleteFunc(slices.Clone(jobColumns.list), func(c column[app.JobRow]) bool {
-		return c.name == "batch_id" || c.name == "submitter" || c.name == "collection"
-	})}
+var jobsOfBatch = table.Columns[app.JobRow]{Title: "Jobs", None: "It has no jobs yet: they are made when its manifest was read.",
+	List: jobColumns.Without("batch_id", "submitter", "collection")}
 
 func (*Console) jobs(v *visit) (page, error) {
 	states := append(texts(domain.JobStates), string(domain.JobDeleted))
@@ -54,12 +52,12 @@ type jobPage struct {
 	app.JobView
 	Title, Batch string // Batch is the address of its page
 	Walk         cell.Bar
-	States       table
-	Files        table
+	States       table.Table
+	Files        table.Table
 	AllFiles     string // the address of all its files, "" = they are here
 	FilesBar     cell.Bar
-	Failures     table
-	Steps        table
+	Failures     table.Table
+	Steps        table.Table
 	Facts        []fact
 	Why          cell.Cell
 	Mend         string
@@ -70,22 +68,22 @@ type jobPage struct {
 	Often   bool // it may change without an event: a worker may lose it
 }
 
-var stateColumns = columns[app.JobTransition]{title: "States", none: "It has no states.", list: []column[app.JobTransition]{
-	{"to", "State", func(t app.JobTransition) any { return cell.State(t.ToStatus) }},
-	{"at", "From", func(t app.JobTransition) any { return t.At }},
-	{"seconds", "After", func(t app.JobTransition) any { return t.Seconds }},
-	{"actor", "By", func(t app.JobTransition) any { return t.Actor }},
-	{"reason", "Why", func(t app.JobTransition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
-	{"seq", "As it was", func(t app.JobTransition) any { return cell.CountTo(t.Seq, "?at="+strconv.FormatInt(t.Seq, 10)) }},
+var stateColumns = table.Columns[app.JobTransition]{Title: "States", None: "It has no states.", List: []table.Column[app.JobTransition]{
+	table.Col("to", "State", func(t app.JobTransition) any { return cell.State(t.ToStatus) }),
+	table.Col("at", "From", func(t app.JobTransition) any { return t.At }),
+	table.Col("seconds", "After", func(t app.JobTransition) any { return t.Seconds }),
+	table.Col("actor", "By", func(t app.JobTransition) any { return t.Actor }),
+	table.Col("reason", "Why", func(t app.JobTransition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }),
+	table.Col("seq", "As it was", func(t app.JobTransition) any { return cell.CountTo(t.Seq, "?at="+strconv.FormatInt(t.Seq, 10)) }),
 }}
 
-var stepColumns = columns[app.JobStep]{title: "Steps of its profile", none: "Its profile has no steps of its own.", list: []column[app.JobStep]{
-	{"step", "Step", func(s app.JobStep) any { return s.Step }},
-	{"id", "Entry", func(s app.JobStep) any { return s.ID }},
-	{"status", "State", func(s app.JobStep) any { return cell.State(s.Status) }},
-	{"worker", "Worker", func(s app.JobStep) any { return s.Worker }},
-	{"requested_at", "Requested", func(s app.JobStep) any { return s.Requested }},
-	{"reason", "Reason", func(s app.JobStep) any { return s.Reason }},
+var stepColumns = table.Columns[app.JobStep]{Title: "Steps of its profile", None: "Its profile has no steps of its own.", List: []table.Column[app.JobStep]{
+	table.Col("step", "Step", func(s app.JobStep) any { return s.Step }),
+	table.Col("id", "Entry", func(s app.JobStep) any { return s.ID }),
+	table.Col("status", "State", func(s app.JobStep) any { return cell.State(s.Status) }),
+	table.Col("worker", "Worker", func(s app.JobStep) any { return s.Worker }),
+	table.Col("requested_at", "Requested", func(s app.JobStep) any { return s.Requested }),
+	table.Col("reason", "Reason", func(s app.JobStep) any { return s.Reason }),
 }}
 
 func (*Console) job(v *visit) (page, error) {
@@ -94,10 +92,10 @@ func (*Console) job(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, nowOf(j.At)), States: stateColumns.table(j.Transitions),
-		Files: filesOfJob.table(j.FirstFiles), FilesBar: cell.Sum("files", cell.N("processed", j.FileCounts.FilesProcessed), cell.N("in_progress", j.FileCounts.FilesInProgress),
+	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, nowOf(j.At)), States: stateColumns.Table(j.Transitions),
+		Files: filesOfJob.Table(j.FirstFiles), FilesBar: cell.Sum("files", cell.N("processed", j.FileCounts.FilesProcessed), cell.N("in_progress", j.FileCounts.FilesInProgress),
 			cell.N("skipped", j.FileCounts.FilesSkipped), cell.N("given_up", j.FileCounts.FilesGivenUp), cell.N("deleted", j.FileCounts.FilesDeleted)),
-		Failures: failureColumns.table(j.Retries), Steps: stepColumns.table(j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage)), Mend: mend(j.Status, j.ReasonClass, j.ReasonCode)}
+		Failures: failureColumns.Table(j.Retries), Steps: stepColumns.Table(j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage)), Mend: mend(j.Status, j.ReasonClass, j.ReasonCode)}
 	if j.FileCounts.FilesListed > int64(len(j.FirstFiles)) {
 		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
 	}

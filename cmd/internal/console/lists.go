@@ -17,150 +17,151 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/tables"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
-var entryColumns = columns[entries.Work]{operation: "compute.ls", title: "Work in the compute queue", none: "No work is here: it is requested for files and steps, or with `accession compute submit`.", list: []column[entries.Work]{
-	{"id", "Entry", func(e entries.Work) any { return cell.To(string(e.ID), toEntry(string(e.ID))) }},
-	{"status", "State", func(e entries.Work) any { return cell.State(strings.ToLower(string(e.Status))) }},
-	{"dataset", "Dataset", func(e entries.Work) any { return linkOrNone(e.Dataset, toDataset) }},
-	{"group", "Group", func(e entries.Work) any { return e.Group }},
-	{"priority", "Priority", func(e entries.Work) any { return int(e.Priority) }},
-	{"submitter", "Requested by", func(e entries.Work) any { return e.Submitter }},
-	{"attempt", "Attempt", func(e entries.Work) any { return e.Attempt }},
-	{"worker", "Worker", func(e entries.Work) any { return e.Worker }},
-	{"requested_at", "Requested", func(e entries.Work) any { return e.Requested }},
-	{"claimed_at", "Taken", func(e entries.Work) any { return e.Claimed }},
-	{"ended_at", "Ended", func(e entries.Work) any { return e.Ended }},
-	{"reason", "Reason", func(e entries.Work) any { return e.Reason }},
+var entryColumns = table.Columns[entries.Work]{Operation: "compute.ls", Title: "Work in the compute queue", None: "No work is here: it is requested for files and steps, or with `accession compute submit`.", List: []table.Column[entries.Work]{
+	table.Col("id", "Entry", func(e entries.Work) any { return cell.To(string(e.ID), toEntry(string(e.ID))) }),
+	table.Col("status", "State", func(e entries.Work) any { return cell.State(strings.ToLower(string(e.Status))) }),
+	table.Col("dataset", "Dataset", func(e entries.Work) any { return linkOrNone(e.Dataset, toDataset) }),
+	table.Col("group", "Group", func(e entries.Work) any { return e.Group }),
+	table.Col("priority", "Priority", func(e entries.Work) any { return int(e.Priority) }),
+	table.Col("submitter", "Requested by", func(e entries.Work) any { return e.Submitter }),
+	table.Col("attempt", "Attempt", func(e entries.Work) any { return e.Attempt }),
+	table.Col("worker", "Worker", func(e entries.Work) any { return e.Worker }),
+	table.Col("requested_at", "Requested", func(e entries.Work) any { return e.Requested }),
+	table.Col("claimed_at", "Taken", func(e entries.Work) any { return e.Claimed }),
+	table.Col("ended_at", "Ended", func(e entries.Work) any { return e.Ended }),
+	table.Col("reason", "Reason", func(e entries.Work) any { return e.Reason }),
 }}
 
-var datasetColumns = columns[directories.Dataset]{operation: "dataset.ls", title: "Datasets", none: "There are no datasets of open directories.", whole: true, list: []column[directories.Dataset]{
-	{"name", "Dataset", func(d directories.Dataset) any { return cell.To(d.Name, toDataset(d.Name)) }},
-	{"collection", "Collection", func(d directories.Dataset) any { return d.Collection }},
-	{"profile", "Profile", func(d directories.Dataset) any { return d.Profile }},
-	{"group_pattern", "Groups", func(d directories.Dataset) any { return d.GroupPattern }},
-	{"by", "Set by", func(d directories.Dataset) any { return d.By }},
-	{"when", "Set", func(d directories.Dataset) any { return d.When }},
-	{"why", "Why", func(d directories.Dataset) any { return d.Why }},
+var datasetColumns = table.Columns[directories.Dataset]{Operation: "dataset.ls", Title: "Datasets", None: "There are no datasets of open directories.", Whole: true, List: []table.Column[directories.Dataset]{
+	table.Col("name", "Dataset", func(d directories.Dataset) any { return cell.To(d.Name, toDataset(d.Name)) }),
+	table.Col("collection", "Collection", func(d directories.Dataset) any { return d.Collection }),
+	table.Col("profile", "Profile", func(d directories.Dataset) any { return d.Profile }),
+	table.Col("group_pattern", "Groups", func(d directories.Dataset) any { return d.GroupPattern }),
+	table.Col("by", "Set by", func(d directories.Dataset) any { return d.By }),
+	table.Col("when", "Set", func(d directories.Dataset) any { return d.When }),
+	table.Col("why", "Why", func(d directories.Dataset) any { return d.Why }),
 }}
 
-var directoryColumns = columns[directories.Discovery]{operation: "discover.ls", title: "Open directories", none: "No directory is polled: `accession discover add` adds one.", whole: true, list: []column[directories.Discovery]{
-	{"name", "Name", func(d directories.Discovery) any { return cell.To(d.Name, toDirectory(d.Name)) }},
-	{"url", "Directory", func(d directories.Discovery) any { return d.URL }},
-	{"state", "State", func(d directories.Discovery) any {
+var directoryColumns = table.Columns[directories.Discovery]{Operation: "discover.ls", Title: "Open directories", None: "No directory is polled: `accession discover add` adds one.", Whole: true, List: []table.Column[directories.Discovery]{
+	table.Col("name", "Name", func(d directories.Discovery) any { return cell.To(d.Name, toDirectory(d.Name)) }),
+	table.Col("url", "Directory", func(d directories.Discovery) any { return d.URL }),
+	table.Col("state", "State", func(d directories.Discovery) any {
 		if d.Paused {
 			return cell.State("paused")
 		}
 		return cell.State("polled")
-	}},
-	{"dataset", "Dataset", func(d directories.Discovery) any { return cell.To(d.Dataset, toDataset(d.Dataset)) }},
-	{"group", "Group", func(d directories.Discovery) any { return d.Group }},
-	{"every_seconds", "Every", func(d directories.Discovery) any { return cell.Span(d.Every) }},
-	{"by", "Set by", func(d directories.Discovery) any { return d.By }},
-	{"when", "Set", func(d directories.Discovery) any { return d.When }},
-	{"why", "Why", func(d directories.Discovery) any { return d.Why }},
+	}),
+	table.Col("dataset", "Dataset", func(d directories.Discovery) any { return cell.To(d.Dataset, toDataset(d.Dataset)) }),
+	table.Col("group", "Group", func(d directories.Discovery) any { return d.Group }),
+	table.Col("every_seconds", "Every", func(d directories.Discovery) any { return cell.Span(d.Every) }),
+	table.Col("by", "Set by", func(d directories.Discovery) any { return d.By }),
+	table.Col("when", "Set", func(d directories.Discovery) any { return d.When }),
+	table.Col("why", "Why", func(d directories.Discovery) any { return d.Why }),
 }}
 
-var slotColumns = columns[slots.Slot]{operation: "slot.ls", title: "Slots", none: "There are no slots.", list: []column[slots.Slot]{
-	{"id", "Slot", func(s slots.Slot) any { return cell.To(string(s.ID), toSlot(string(s.ID))) }},
-	{"status", "State", func(s slots.Slot) any { return cell.State(strings.ToLower(string(s.Status))) }},
-	{"opens_at", "Opens", func(s slots.Slot) any { return s.Opens }},
-	{"closes_at", "Closes", func(s slots.Slot) any { return s.Closes }},
-	{"files", "Files", func(s slots.Slot) any { return s.Files.All }},
-	{"", "Sum of files", func(s slots.Slot) any { return filesOfSlot(s) }},
-	{"made_by", "Made by", func(s slots.Slot) any { return s.MadeBy }},
-	{"reason", "Reason", func(s slots.Slot) any { return s.Reason }},
+var slotColumns = table.Columns[slots.Slot]{Operation: "slot.ls", Title: "Slots", None: "There are no slots.", List: []table.Column[slots.Slot]{
+	table.Col("id", "Slot", func(s slots.Slot) any { return cell.To(string(s.ID), toSlot(string(s.ID))) }),
+	table.Col("status", "State", func(s slots.Slot) any { return cell.State(strings.ToLower(string(s.Status))) }),
+	table.Col("opens_at", "Opens", func(s slots.Slot) any { return s.Opens }),
+	table.Col("closes_at", "Closes", func(s slots.Slot) any { return s.Closes }),
+	table.Col("files", "Files", func(s slots.Slot) any { return s.Files.All }),
+	table.Col("", "Sum of files", func(s slots.Slot) any { return filesOfSlot(s) }),
+	table.Col("made_by", "Made by", func(s slots.Slot) any { return s.MadeBy }),
+	table.Col("reason", "Reason", func(s slots.Slot) any { return s.Reason }),
 }}
 
-var queryColumns = columns[queries.Query]{operation: "query.ls", title: "Queries", none: "No list of identifiers was asked about.", list: []column[queries.Query]{
-	{"id", "Query", func(q queries.Query) any { return cell.To(string(q.ID), toQuery(string(q.ID))) }},
-	{"status", "State", func(q queries.Query) any { return cell.State(strings.ToLower(string(q.Status))) }},
-	{"submitter", "Asked by", func(q queries.Query) any { return q.Request.Submitter }},
-	{"received_at", "Received", func(q queries.Query) any { return q.Received }},
-	{"ended_at", "Ended", func(q queries.Query) any { return q.Ended }},
-	{"reason", "Reason", func(q queries.Query) any { return q.Reason }},
+var queryColumns = table.Columns[queries.Query]{Operation: "query.ls", Title: "Queries", None: "No list of identifiers was asked about.", List: []table.Column[queries.Query]{
+	table.Col("id", "Query", func(q queries.Query) any { return cell.To(string(q.ID), toQuery(string(q.ID))) }),
+	table.Col("status", "State", func(q queries.Query) any { return cell.State(strings.ToLower(string(q.Status))) }),
+	table.Col("submitter", "Asked by", func(q queries.Query) any { return q.Request.Submitter }),
+	table.Col("received_at", "Received", func(q queries.Query) any { return q.Received }),
+	table.Col("ended_at", "Ended", func(q queries.Query) any { return q.Ended }),
+	table.Col("reason", "Reason", func(q queries.Query) any { return q.Reason }),
 }}
 
-var depositColumns = columns[drops.Shown]{operation: "drop.ls", title: "Deposits that are no batches yet", none: "No file waits to become a batch.", list: []column[drops.Shown]{
-	{"id", "Deposit", func(d drops.Shown) any { return cell.To(d.ID, toDeposit(d.ID)) }},
-	{"state", "State", func(d drops.Shown) any { return cell.State(d.State) }},
-	{"file_name", "File", func(d drops.Shown) any { return d.FileName }},
-	{"submitter", "Depositor", func(d drops.Shown) any { return d.Submitter }},
-	{"profile", "Profile", func(d drops.Shown) any { return d.Profile }},
-	{"size", "Size", func(d drops.Shown) any { return cell.Size(d.Size) }},
-	{"received", "Received", func(d drops.Shown) any { return d.Received }},
-	{"refused", "Refused because", func(d drops.Shown) any {
+var depositColumns = table.Columns[drops.Shown]{Operation: "drop.ls", Title: "Deposits that are no batches yet", None: "No file waits to become a batch.", List: []table.Column[drops.Shown]{
+	table.Col("id", "Deposit", func(d drops.Shown) any { return cell.To(d.ID, toDeposit(d.ID)) }),
+	table.Col("state", "State", func(d drops.Shown) any { return cell.State(d.State) }),
+	table.Col("file_name", "File", func(d drops.Shown) any { return d.FileName }),
+	table.Col("submitter", "Depositor", func(d drops.Shown) any { return d.Submitter }),
+	table.Col("profile", "Profile", func(d drops.Shown) any { return d.Profile }),
+	table.Col("size", "Size", func(d drops.Shown) any { return cell.Size(d.Size) }),
+	table.Col("received", "Received", func(d drops.Shown) any { return d.Received }),
+	table.Col("refused", "Refused because", func(d drops.Shown) any {
 		if d.Refused == nil {
 			return nil
 		}
 		return d.Refused.Reason
-	}},
+	}),
 }}
 
-var computeWorkerColumns = columns[entries.Worker]{operation: "compute.workers", title: "Workers of the compute queue", none: "No worker has work, and none has ended any in the last 24 hours.", whole: true, list: []column[entries.Worker]{
-	{"name", "Worker", func(w entries.Worker) any { return w.Name }},
-	{"kind", "Has it by", func(w entries.Worker) any { return w.Kind }},
-	{"entry", "Entry", func(w entries.Worker) any { return linkOrNone(string(w.Entry), toEntry) }},
-	{"dataset", "Dataset", func(w entries.Worker) any { return linkOrNone(w.Dataset, toDataset) }},
-	{"group", "Group", func(w entries.Worker) any { return w.Group }},
-	{"attempt", "Attempt", func(w entries.Worker) any { return w.Attempt }},
-	{"since", "Since", func(w entries.Worker) any { return w.Since }},
-	{"deadline", "Lease ends", func(w entries.Worker) any { return w.Deadline }},
-	{"completed", "Completed in 24 h", func(w entries.Worker) any { return w.Completed }},
-	{"failed", "Failed in 24 h", func(w entries.Worker) any { return w.Failed }},
+var computeWorkerColumns = table.Columns[entries.Worker]{Operation: "compute.workers", Title: "Workers of the compute queue", None: "No worker has work, and none has ended any in the last 24 hours.", Whole: true, List: []table.Column[entries.Worker]{
+	table.Col("name", "Worker", func(w entries.Worker) any { return w.Name }),
+	table.Col("kind", "Has it by", func(w entries.Worker) any { return w.Kind }),
+	table.Col("entry", "Entry", func(w entries.Worker) any { return linkOrNone(string(w.Entry), toEntry) }),
+	table.Col("dataset", "Dataset", func(w entries.Worker) any { return linkOrNone(w.Dataset, toDataset) }),
+	table.Col("group", "Group", func(w entries.Worker) any { return w.Group }),
+	table.Col("attempt", "Attempt", func(w entries.Worker) any { return w.Attempt }),
+	table.Col("since", "Since", func(w entries.Worker) any { return w.Since }),
+	table.Col("deadline", "Lease ends", func(w entries.Worker) any { return w.Deadline }),
+	table.Col("completed", "Completed in 24 h", func(w entries.Worker) any { return w.Completed }),
+	table.Col("failed", "Failed in 24 h", func(w entries.Worker) any { return w.Failed }),
 }}
 
-var poisonColumns = columns[tables.PoisonEvent]{operation: "poison.ls", title: "Events that cannot be applied", none: "The tables have every event.", list: []column[tables.PoisonEvent]{
-	{"seq", "Sequence", func(p tables.PoisonEvent) any { return strconv.FormatInt(p.Seq, 10) }},
-	{"type", "Type", func(p tables.PoisonEvent) any { return p.Type }},
-	{"id", "Event", func(p tables.PoisonEvent) any { return p.ID }},
-	{"batch_id", "Batch", func(p tables.PoisonEvent) any { return linkOrNone(p.BatchID, toBatch) }},
-	{"waits_for", "Waits behind", func(p tables.PoisonEvent) any { return p.WaitsFor }},
-	{"attempts", "Attempts", func(p tables.PoisonEvent) any { return p.Attempts }},
-	{"first_seen", "Held since", func(p tables.PoisonEvent) any { return p.FirstSeen }},
-	{"error", "Why", func(p tables.PoisonEvent) any { return p.Error }},
+var poisonColumns = table.Columns[tables.PoisonEvent]{Operation: "poison.ls", Title: "Events that cannot be applied", None: "The tables have every event.", List: []table.Column[tables.PoisonEvent]{
+	table.Col("seq", "Sequence", func(p tables.PoisonEvent) any { return strconv.FormatInt(p.Seq, 10) }),
+	table.Col("type", "Type", func(p tables.PoisonEvent) any { return p.Type }),
+	table.Col("id", "Event", func(p tables.PoisonEvent) any { return p.ID }),
+	table.Col("batch_id", "Batch", func(p tables.PoisonEvent) any { return linkOrNone(p.BatchID, toBatch) }),
+	table.Col("waits_for", "Waits behind", func(p tables.PoisonEvent) any { return p.WaitsFor }),
+	table.Col("attempts", "Attempts", func(p tables.PoisonEvent) any { return p.Attempts }),
+	table.Col("first_seen", "Held since", func(p tables.PoisonEvent) any { return p.FirstSeen }),
+	table.Col("error", "Why", func(p tables.PoisonEvent) any { return p.Error }),
 }}
 
-var processorColumns = columns[queues.Processor]{operation: "processor.ls", title: "Processors", none: "No processor is known.", whole: true, list: []column[queues.Processor]{
-	{"processor", "Processor", func(p queues.Processor) any { return p.Name }},
-	{"queue", "Queue", func(p queues.Processor) any { return p.Queue }},
-	{"state", "State", func(p queues.Processor) any {
+var processorColumns = table.Columns[queues.Processor]{Operation: "processor.ls", Title: "Processors", None: "No processor is known.", Whole: true, List: []table.Column[queues.Processor]{
+	table.Col("processor", "Processor", func(p queues.Processor) any { return p.Name }),
+	table.Col("queue", "Queue", func(p queues.Processor) any { return p.Queue }),
+	table.Col("state", "State", func(p queues.Processor) any {
 		if p.Stopped {
 			return cell.State("stopped")
 		}
 		return cell.State("open")
-	}},
+	}),
 	onProcessor(change, func(queues.Processor) bool { return true }),
 	onProcessor("start", func(p queues.Processor) bool { return p.Stopped }),
 	onProcessor("stop", func(p queues.Processor) bool { return !p.Stopped }),
 	onProcessor(remove, func(p queues.Processor) bool { return p.Setting > 0 }),
-	{"users", "Users", func(p queues.Processor) any {
+	table.Col("users", "Users", func(p queues.Processor) any {
 		if p.ExcludeUsers {
 			return "all but " + strings.Join(p.Users, ", ")
 		}
 		return strings.Join(p.Users, ", ")
-	}},
-	{"preferred", "Preferred", func(p queues.Processor) any { return strings.Join(p.Preferred, ", ") }},
-	{"max_size", "Largest deposit", func(p queues.Processor) any {
+	}),
+	table.Col("preferred", "Preferred", func(p queues.Processor) any { return strings.Join(p.Preferred, ", ") }),
+	table.Col("max_size", "Largest deposit", func(p queues.Processor) any {
 		if p.MaxSize == 0 {
 			return nil
 		}
 		return cell.Size(p.MaxSize)
-	}},
-	{"workers", "Workers in each process", func(p queues.Processor) any { return p.Workers }},
-	{"source", "Said by", func(p queues.Processor) any { return p.Source }},
+	}),
+	table.Col("workers", "Workers in each process", func(p queues.Processor) any { return p.Workers }),
+	table.Col("source", "Said by", func(p queues.Processor) any { return p.Source }),
 }}
 
 // onProcessor is the way to an action on those processors on which it can be taken.
-func onProcessor(verb string, on func(queues.Processor) bool) column[queues.Processor] {
+func onProcessor(verb string, on func(queues.Processor) bool) table.Column[queues.Processor] {
 	label := labelOf("processors", verb)
-	return column[queues.Processor]{"", label, func(p queues.Processor) any {
+	return table.Col("", label, func(p queues.Processor) any {
 		if !on(p) {
 			return nil
 		}
 		return cell.To(label, Path+"processors/"+url.PathEscape(domain.ProcessorName(p.Queue, p.Name))+"/do/"+verb)
-	}}
+	})
 }
 
 // further are the lists that are not about deposits.
@@ -176,8 +177,8 @@ var age = []field{{Name: "since", Label: "From (UTC)", Kind: "date"}, {Name: "ol
 func everyone(people.Self) bool { return true }
 
 // listOf returns a list that is not about deposits.
-func listOf[T any](c *Console, name, about string, of columns[T], may func(people.Self) bool, fields ...field) further {
-	return further{name, of.title, about, may, func(v *visit) (page, error) { return listPage(v, of, of.title, "more", fields...) }, c.download(of.download)}
+func listOf[T any](c *Console, name, about string, of table.Columns[T], may func(people.Self) bool, fields ...field) further {
+	return further{name, of.Title, about, may, func(v *visit) (page, error) { return listPage(v, of, of.Title, "more", fields...) }, c.download(of.Download)}
 }
 
 // beginning returns a list whose page has the actions that make what it lists, for who takes them.

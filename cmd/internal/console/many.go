@@ -14,7 +14,9 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -26,27 +28,27 @@ type many struct {
 	Reason, Key       string
 	Matched           string
 	Change            *bulk.Action
-	First             table
+	First             table.Table
 	Problem           *problem.Problem
 	Asks              bool    // for the priority, before anything is previewed
 	Given             []field // what is sent on with it
 }
 
-var triedColumns = columns[bulk.Tried]{title: "The first of them", none: "Nothing is chosen.", list: []column[bulk.Tried]{
-	{"id", "Id", func(t bulk.Tried) any { return t.ID }},
-	{"from", "From", func(t bulk.Tried) any {
+var triedColumns = table.Columns[bulk.Tried]{Title: "The first of them", None: "Nothing is chosen.", List: []table.Column[bulk.Tried]{
+	table.Col("id", "Id", func(t bulk.Tried) any { return t.ID }),
+	table.Col("from", "From", func(t bulk.Tried) any {
 		if t.Change == nil {
 			return nil
 		}
 		return cell.State(t.Change.From)
-	}},
-	{"to", "To", func(t bulk.Tried) any {
+	}),
+	table.Col("to", "To", func(t bulk.Tried) any {
 		if t.Change == nil {
 			return nil
 		}
 		return cell.State(t.Change.State)
-	}},
-	{"refusal", "Would be refused because", func(t bulk.Tried) any { return t.Refusal }},
+	}),
+	table.Col("refusal", "Would be refused because", func(t bulk.Tried) any { return t.Refusal }),
 }}
 
 // chosen returns the request of a command to all that an address chooses.
@@ -81,7 +83,7 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 		}
 		m.Asks = r.Priority == nil
 	}
-	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), kind, v.URL.RequestURI(), with(Path+kind, all, "", "")
+	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), kind, v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
 	text, err := json.Marshal(filter)
 	if err == nil {
 		err = json.Unmarshal(text, &r.Filter)
@@ -113,7 +115,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 		m.Key, r.Reason = rand.Text(), "preview"
 		m.Change, m.Problem, err = ask.Try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)
 		if m.Change != nil {
-			m.First, m.Matched = triedColumns.table(m.Change.First), "more than are counted"
+			m.First, m.Matched = triedColumns.Table(m.Change.First), "more than are counted"
 			if n := m.Change.Matched; n != nil {
 				m.Matched = cell.Count(*n)
 			}
@@ -152,7 +154,7 @@ type bulkPage struct {
 	bulk.Action
 	Bar   cell.Bar
 	Facts []fact
-	Items table
+	Items table.Table
 	Can   []doable // what can be done about it
 	Lists string   // the list of what it selects now, "" = there is no page of such things
 }
@@ -175,11 +177,11 @@ func chosenBy(r bulk.Request) string {
 	return Path + at + "?" + chosen.Encode()
 }
 
-var bulkItemColumns = columns[bulk.Item]{operation: "bulk.items", names: []string{"id"}, title: "Refused", none: "Nothing was refused.", list: []column[bulk.Item]{
-	{"id", "Id", func(i bulk.Item) any { return i.ID }},
-	{"state", "State", func(i bulk.Item) any { return cell.State(i.State) }},
-	{"code", "Code", func(i bulk.Item) any { return i.Code }},
-	{"message", "Why", func(i bulk.Item) any { return i.Message }},
+var bulkItemColumns = table.Columns[bulk.Item]{Operation: "bulk.items", Names: []string{"id"}, Title: "Refused", None: "Nothing was refused.", List: []table.Column[bulk.Item]{
+	table.Col("id", "Id", func(i bulk.Item) any { return i.ID }),
+	table.Col("state", "State", func(i bulk.Item) any { return cell.State(i.State) }),
+	table.Col("code", "Code", func(i bulk.Item) any { return i.Code }),
+	table.Col("message", "Why", func(i bulk.Item) any { return i.Message }),
 }}
 
 func (*Console) bulk(v *visit) (page, error) {
@@ -196,7 +198,7 @@ func (*Console) bulk(v *visit) (page, error) {
 	if a.EndedAt != nil {
 		left = 0
 	}
-	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: bulkItemColumns.table(items.Items)}
+	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: bulkItemColumns.Table(items.Items)}
 	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
 	if a.EndedAt == nil {
 		d.Can = []doable{{labelOf("bulk", "cancel"), Path + "bulk/" + url.PathEscape(id) + "/do/cancel"}}
@@ -208,16 +210,16 @@ func (*Console) bulk(v *visit) (page, error) {
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
 }
 
-var bulkColumns = columns[bulk.Action]{operation: "bulk.ls", title: "Bulk actions", none: "No command was given to many: the lists of batches, jobs and files do that.", list: []column[bulk.Action]{
-	{"id", "Action", func(a bulk.Action) any { return cell.To(a.ID, Path+"bulk/"+url.PathEscape(a.ID)) }},
-	{"verb", "Command", func(a bulk.Action) any { return string(a.Request.Kind) + " " + a.Request.Verb }},
-	{"state", "State", func(a bulk.Action) any { return cell.State(a.State) }},
-	{"by", "By", func(a bulk.Action) any { return a.By }},
-	{"matched", "Chosen", func(a bulk.Action) any { return a.Matched }},
-	{"done", "Done", func(a bulk.Action) any { return a.Done }},
-	{"refused", "Refused", func(a bulk.Action) any { return a.Refused }},
-	{"requested_at", "Requested", func(a bulk.Action) any { return a.RequestedAt }},
-	{"reason", "Reason", func(a bulk.Action) any { return a.Request.Reason }},
+var bulkColumns = table.Columns[bulk.Action]{Operation: "bulk.ls", Title: "Bulk actions", None: "No command was given to many: the lists of batches, jobs and files do that.", List: []table.Column[bulk.Action]{
+	table.Col("id", "Action", func(a bulk.Action) any { return cell.To(a.ID, Path+"bulk/"+url.PathEscape(a.ID)) }),
+	table.Col("verb", "Command", func(a bulk.Action) any { return string(a.Request.Kind) + " " + a.Request.Verb }),
+	table.Col("state", "State", func(a bulk.Action) any { return cell.State(a.State) }),
+	table.Col("by", "By", func(a bulk.Action) any { return a.By }),
+	table.Col("matched", "Chosen", func(a bulk.Action) any { return a.Matched }),
+	table.Col("done", "Done", func(a bulk.Action) any { return a.Done }),
+	table.Col("refused", "Refused", func(a bulk.Action) any { return a.Refused }),
+	table.Col("requested_at", "Requested", func(a bulk.Action) any { return a.RequestedAt }),
+	table.Col("reason", "Reason", func(a bulk.Action) any { return a.Request.Reason }),
 }}
 
 func (*Console) bulks(v *visit) (page, error) {

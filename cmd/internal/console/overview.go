@@ -15,6 +15,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 )
@@ -25,8 +26,8 @@ type overviewPage struct {
 	Installation bool // what belongs to no collection is shown
 	OK           bool // all servers answer
 	Person, Late []line
-	Queues       table
-	Recent       table
+	Queues       table.Table
+	Recent       table.Table
 	More         string // address of all, "" = all are shown
 	Batches      []fact
 	Since        string    // from which day on the batches are
@@ -67,20 +68,20 @@ func (*Console) overview(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if d.Recent = recentColumns.table(p.Items); p.Next != "" {
+	if d.Recent = recentColumns.Table(p.Items); p.Next != "" {
 		d.More = Path + "batches?since=" + d.Since
 	}
 	return page{Name: "overview", Title: "Overview", Where: "overview", Follow: "kind=batch,job,setting", Data: d}, nil
 }
 
 // recentColumns are the batches on the overview.
-var recentColumns = columns[app.BatchSummary]{title: "Batches of the last seven days", none: "No batch was submitted in the last seven days.", list: []column[app.BatchSummary]{
-	{"id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }},
-	{"title", "Title", func(b app.BatchSummary) any { return titleOf(b) }},
-	{"status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }},
-	{"rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }},
-	{"", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }},
-	{"submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }},
+var recentColumns = table.Columns[app.BatchSummary]{Title: "Batches of the last seven days", None: "No batch was submitted in the last seven days.", List: []table.Column[app.BatchSummary]{
+	table.Col("id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }),
+	table.Col("title", "Title", func(b app.BatchSummary) any { return titleOf(b) }),
+	table.Col("status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }),
+	table.Col("rows_listed", "Jobs", func(b app.BatchSummary) any { return b.RowsListed }),
+	table.Col("", "Sum of jobs", func(b app.BatchSummary) any { return jobsOf(b) }),
+	table.Col("submitted_at", "Submitted", func(b app.BatchSummary) any { return b.SubmittedAt }),
 }}
 
 // failed adds the batches of the caller that have failed.
@@ -150,7 +151,7 @@ func (d *overviewPage) stands(s status.Status) {
 	for _, q := range s.Queues {
 		waiting = append(waiting, waitingIn{q, oldest[string(q.State)]})
 	}
-	d.Queues = waitingColumns.table(waiting)
+	d.Queues = waitingColumns.Table(waiting)
 }
 
 // lagOf is from when on what follows the live state is late.
@@ -162,25 +163,25 @@ type waitingIn struct {
 	oldest standing.Oldest
 }
 
-var waitingColumns = columns[waitingIn]{title: "Live jobs by state", none: "ZooKeeper does not answer.", list: []column[waitingIn]{
-	{"state", "State", func(w waitingIn) any { return cell.State(w.State) }},
-	{"jobs", "Jobs", func(w waitingIn) any {
+var waitingColumns = table.Columns[waitingIn]{Title: "Live jobs by state", None: "ZooKeeper does not answer.", List: []table.Column[waitingIn]{
+	table.Col("state", "State", func(w waitingIn) any { return cell.State(w.State) }),
+	table.Col("jobs", "Jobs", func(w waitingIn) any {
 		return cell.CountTo(int64(w.Jobs), Path+"jobs?state="+url.QueryEscape(string(w.State)))
-	}},
-	{"oldest", "Waits longest", func(w waitingIn) any { return linkOrNone(w.oldest.ID, toJob) }},
-	{"since", "Since", func(w waitingIn) any { return w.oldest.Since }},
-	{"why", "For", func(w waitingIn) any { return w.oldest.Why }},
+	}),
+	table.Col("oldest", "Waits longest", func(w waitingIn) any { return linkOrNone(w.oldest.ID, toJob) }),
+	table.Col("since", "Since", func(w waitingIn) any { return w.oldest.Since }),
+	table.Col("why", "For", func(w waitingIn) any { return w.oldest.Why }),
 }}
 
 // serversPage shows which servers answer, who works, and how far each is behind.
 type serversPage struct {
-	Servers, Workers, Hosts table
+	Servers, Workers, Hosts table.Table
 	Facts                   []fact
 }
 
-var serverColumns = columns[status.ServerStatus]{title: "Servers", none: "No server is known.", list: []column[status.ServerStatus]{
-	{"name", "Server", func(s status.ServerStatus) any { return s.Name }},
-	{"state", "State", func(s status.ServerStatus) any {
+var serverColumns = table.Columns[status.ServerStatus]{Title: "Servers", None: "No server is known.", List: []table.Column[status.ServerStatus]{
+	table.Col("name", "Server", func(s status.ServerStatus) any { return s.Name }),
+	table.Col("state", "State", func(s status.ServerStatus) any {
 		switch {
 		case s.Lost:
 			return cell.State("lost")
@@ -188,23 +189,23 @@ var serverColumns = columns[status.ServerStatus]{title: "Servers", none: "No ser
 			return cell.State("answers")
 		}
 		return cell.State("away")
-	}},
-	{"seconds", "Answers in", func(s status.ServerStatus) any { return cell.Span(s.Seconds) }},
-	{"error", "Error", func(s status.ServerStatus) any { return s.Error }},
+	}),
+	table.Col("seconds", "Answers in", func(s status.ServerStatus) any { return cell.Span(s.Seconds) }),
+	table.Col("error", "Error", func(s status.ServerStatus) any { return s.Error }),
 }}
 
-var workerColumns = columns[status.WorkerStatus]{title: "Processes", none: "No process works: `accession serve` starts one.", list: []column[status.WorkerStatus]{
-	{"id", "Process", func(w status.WorkerStatus) any { return w.ID }},
-	{"host", "Machine", func(w status.WorkerStatus) any { return w.Host }},
-	{"pid", "Number", func(w status.WorkerStatus) any { return fmt.Sprint(w.PID) }},
-	{"roles", "Roles", func(w status.WorkerStatus) any { return strings.Join(w.Roles, ", ") }},
-	{"since", "Since", func(w status.WorkerStatus) any { return w.Since }},
+var workerColumns = table.Columns[status.WorkerStatus]{Title: "Processes", None: "No process works: `accession serve` starts one.", List: []table.Column[status.WorkerStatus]{
+	table.Col("id", "Process", func(w status.WorkerStatus) any { return w.ID }),
+	table.Col("host", "Machine", func(w status.WorkerStatus) any { return w.Host }),
+	table.Col("pid", "Number", func(w status.WorkerStatus) any { return fmt.Sprint(w.PID) }),
+	table.Col("roles", "Roles", func(w status.WorkerStatus) any { return strings.Join(w.Roles, ", ") }),
+	table.Col("since", "Since", func(w status.WorkerStatus) any { return w.Since }),
 }}
 
-var hostColumns = columns[status.HostStatus]{title: "Servers of depositors", none: "No step uses a server of a depositor now.", list: []column[status.HostStatus]{
-	{"host", "Server", func(h status.HostStatus) any { return h.Host }},
-	{"permits", "Steps", func(h status.HostStatus) any { return h.Permits }},
-	{"limit", "At most", func(h status.HostStatus) any { return h.Limit }},
+var hostColumns = table.Columns[status.HostStatus]{Title: "Servers of depositors", None: "No step uses a server of a depositor now.", List: []table.Column[status.HostStatus]{
+	table.Col("host", "Server", func(h status.HostStatus) any { return h.Host }),
+	table.Col("permits", "Steps", func(h status.HostStatus) any { return h.Permits }),
+	table.Col("limit", "At most", func(h status.HostStatus) any { return h.Limit }),
 }}
 
 func (*Console) servers(v *visit) (page, error) {
@@ -212,7 +213,7 @@ func (*Console) servers(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := serversPage{Servers: serverColumns.table(s.Servers), Workers: workerColumns.table(s.Workers), Hosts: hostColumns.table(s.Hosts)}
+	d := serversPage{Servers: serverColumns.Table(s.Servers), Workers: workerColumns.Table(s.Workers), Hosts: hostColumns.Table(s.Hosts)}
 	if o := s.Outbox; o != nil {
 		d.Facts = append(d.Facts, facts("Events not in the log yet", o.Unsent, "The oldest of them waits for", cell.Span(o.Seconds))...)
 	}
@@ -230,7 +231,7 @@ func (*Console) servers(v *visit) (page, error) {
 
 // queuesPage shows the queues of jobs and the deposit queues.
 type queuesPage struct {
-	Queues, Collections table
+	Queues, Collections table.Table
 	Actions             []way
 	Boards              []boardOf
 }
@@ -246,41 +247,41 @@ type boardOf struct {
 	queues.Board
 	Title string
 	Facts []fact
-	Users table
+	Users table.Table
 }
 
-var queueColumns = columns[app.Queue]{title: "Queues of jobs", none: "There are no queues.", list: []column[app.Queue]{
-	{"queue", "Queue", func(q app.Queue) any { return q.Name }},
-	{"jobs", "Jobs", func(q app.Queue) any {
+var queueColumns = table.Columns[app.Queue]{Title: "Queues of jobs", None: "There are no queues.", List: []table.Column[app.Queue]{
+	table.Col("queue", "Queue", func(q app.Queue) any { return q.Name }),
+	table.Col("jobs", "Jobs", func(q app.Queue) any {
 		if q.Name == domain.QueueIngest {
 			return int64(q.Depth)
 		}
 		return cell.CountTo(int64(q.Depth), Path+"jobs?state="+url.QueryEscape(q.Name))
-	}},
-	{"state", "State", func(q app.Queue) any {
+	}),
+	table.Col("state", "State", func(q app.Queue) any {
 		if q.Pause != nil {
 			return cell.State("paused")
 		}
 		return cell.State("open")
-	}},
-	{"since", "Paused since", func(q app.Queue) any { return holdOf(q.Pause).When }},
-	{"by", "By", func(q app.Queue) any { return holdOf(q.Pause).By }},
-	{"why", "Why", func(q app.Queue) any { return holdOf(q.Pause).Why }},
+	}),
+	table.Col("since", "Paused since", func(q app.Queue) any { return holdOf(q.Pause).When }),
+	table.Col("by", "By", func(q app.Queue) any { return holdOf(q.Pause).By }),
+	table.Col("why", "Why", func(q app.Queue) any { return holdOf(q.Pause).Why }),
 }}
 
-var collectionColumns = columns[app.Collection]{title: "Collections", none: "No profile names a collection.", list: []column[app.Collection]{
-	{"collection", "Collection", func(c app.Collection) any {
+var collectionColumns = table.Columns[app.Collection]{Title: "Collections", None: "No profile names a collection.", List: []table.Column[app.Collection]{
+	table.Col("collection", "Collection", func(c app.Collection) any {
 		return cell.To(c.Name, Path+"batches?collection="+url.QueryEscape(c.Name))
-	}},
-	{"state", "State", func(c app.Collection) any {
+	}),
+	table.Col("state", "State", func(c app.Collection) any {
 		if c.Hold != nil {
 			return cell.State("held")
 		}
 		return cell.State("open")
-	}},
-	{"since", "On hold since", func(c app.Collection) any { return holdOf(c.Hold).When }},
-	{"by", "By", func(c app.Collection) any { return holdOf(c.Hold).By }},
-	{"why", "Why", func(c app.Collection) any { return holdOf(c.Hold).Why }},
+	}),
+	table.Col("since", "On hold since", func(c app.Collection) any { return holdOf(c.Hold).When }),
+	table.Col("by", "By", func(c app.Collection) any { return holdOf(c.Hold).By }),
+	table.Col("why", "Why", func(c app.Collection) any { return holdOf(c.Hold).Why }),
 }}
 
 func holdOf(h *domain.Hold) domain.Hold {
@@ -290,20 +291,20 @@ func holdOf(h *domain.Hold) domain.Hold {
 	return *h
 }
 
-var userColumns = columns[queues.OfUser]{title: "Who waits", none: "No deposit waits or runs.", list: []column[queues.OfUser]{
-	{"user", "Depositor", func(u queues.OfUser) any { return u.User }},
-	{"waiting", "Waiting", func(u queues.OfUser) any { return u.Waiting }},
-	{"running", "Running", func(u queues.OfUser) any { return u.Running }},
-	{"concurrency", "At most", func(u queues.OfUser) any { return u.Limit }},
-	{"parked", "Parked", func(u queues.OfUser) any { return u.Parked }},
-	{"position", "Turn", func(u queues.OfUser) any {
+var userColumns = table.Columns[queues.OfUser]{Title: "Who waits", None: "No deposit waits or runs.", List: []table.Column[queues.OfUser]{
+	table.Col("user", "Depositor", func(u queues.OfUser) any { return u.User }),
+	table.Col("waiting", "Waiting", func(u queues.OfUser) any { return u.Waiting }),
+	table.Col("running", "Running", func(u queues.OfUser) any { return u.Running }),
+	table.Col("concurrency", "At most", func(u queues.OfUser) any { return u.Limit }),
+	table.Col("parked", "Parked", func(u queues.OfUser) any { return u.Parked }),
+	table.Col("position", "Turn", func(u queues.OfUser) any {
 		if u.Position == 0 {
 			return nil
 		}
 		return u.Position
-	}},
-	{"expected", "Expected in", func(u queues.OfUser) any { return u.Expected }},
-	{"obstacle", "Waits because", func(u queues.OfUser) any { return string(u.Why) }},
+	}),
+	table.Col("expected", "Expected in", func(u queues.OfUser) any { return u.Expected }),
+	table.Col("obstacle", "Waits because", func(u queues.OfUser) any { return string(u.Why) }),
 }}
 
 func (*Console) queues(v *visit) (page, error) {
@@ -315,13 +316,13 @@ func (*Console) queues(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := queuesPage{Queues: queueColumns.table(all.Items), Collections: collectionColumns.table(collections.Items)}
+	d := queuesPage{Queues: queueColumns.Table(all.Items), Collections: collectionColumns.Table(collections.Items)}
 	for _, name := range []string{fair.QueueMetadata, fair.QueueQuery} {
 		b, err := ask.Get[queues.Board](v, "queue.board", nil, name)
 		if err != nil {
 			return page{}, err
 		}
-		d.Boards = append(d.Boards, boardOf{Board: b, Title: "Deposit queue " + name, Users: userColumns.table(b.Users),
+		d.Boards = append(d.Boards, boardOf{Board: b, Title: "Deposit queue " + name, Users: userColumns.Table(b.Users),
 			Facts: facts("Waiting", b.Waiting, "Running", b.Running, "Parked", b.Parked, "Nothing is grabbed", b.Stopped, "Not known", b.Unknown)})
 	}
 	if mayAct(v, "") {

@@ -10,7 +10,9 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -23,13 +25,13 @@ func administers(s people.Self) bool {
 	return slices.ContainsFunc(s.Rights, func(r people.Right) bool { return r.Role == access.Admin && r.All })
 }
 
-var peopleColumns = columns[people.User]{operation: "user.ls", title: "People", none: "There are no users: add one.", list: []column[people.User]{
-	{"id", "User", func(u people.User) any { return cell.To(u.ID, toUser(u.ID)) }},
-	{"display_name", "Name", func(u people.User) any { return u.DisplayName }},
-	{"mail", "Mail", func(u people.User) any { return u.Mail }},
-	{"rights", "Rights", func(u people.User) any { return rightsOf(u.Rights) }},
-	{"created_at", "Added", func(u people.User) any { return u.CreatedAt }},
-	{"disabled_at", "Disabled", func(u people.User) any { return u.DisabledAt }},
+var peopleColumns = table.Columns[people.User]{Operation: "user.ls", Title: "People", None: "There are no users: add one.", List: []table.Column[people.User]{
+	table.Col("id", "User", func(u people.User) any { return cell.To(u.ID, toUser(u.ID)) }),
+	table.Col("display_name", "Name", func(u people.User) any { return u.DisplayName }),
+	table.Col("mail", "Mail", func(u people.User) any { return u.Mail }),
+	table.Col("rights", "Rights", func(u people.User) any { return rightsOf(u.Rights) }),
+	table.Col("created_at", "Added", func(u people.User) any { return u.CreatedAt }),
+	table.Col("disabled_at", "Disabled", func(u people.User) any { return u.DisabledAt }),
 }}
 
 // rightsOf returns rights as people read them.
@@ -41,34 +43,34 @@ func rightsOf(all []people.Right) string {
 	return strings.Join(words, "; ")
 }
 
-var keyColumns = columns[people.Key]{operation: "key.ls", title: "API keys", none: "There are no keys: the page of a user makes one.", list: []column[people.Key]{
-	{"id", "Key", func(k people.Key) any { return k.ID }},
-	{"", "Revoke", func(k people.Key) any {
+var keyColumns = table.Columns[people.Key]{Operation: "key.ls", Title: "API keys", None: "There are no keys: the page of a user makes one.", List: []table.Column[people.Key]{
+	table.Col("id", "Key", func(k people.Key) any { return k.ID }),
+	table.Col("", "Revoke", func(k people.Key) any {
 		if k.RevokedAt != nil {
 			return nil
 		}
 		return cell.To("Revoke", Path+"keys/"+url.PathEscape(k.ID)+"/do/revoke")
-	}},
-	{"user", "User", func(k people.Key) any { return cell.To(k.User, toUser(k.User)) }},
-	{"label", "Label", func(k people.Key) any { return k.Label }},
-	{"roles", "Only as", func(k people.Key) any { return strings.Join(texts(k.Roles), ", ") }},
-	{"collections", "Only in", func(k people.Key) any { return strings.Join(k.Collections, ", ") }},
-	{"created_at", "Made", func(k people.Key) any { return k.CreatedAt }},
-	{"expires_at", "Expires", func(k people.Key) any { return k.ExpiresAt }},
-	{"revoked_at", "Revoked", func(k people.Key) any { return k.RevokedAt }},
-	{"used_on", "Last used (UTC)", func(k people.Key) any { return k.UsedOn }},
+	}),
+	table.Col("user", "User", func(k people.Key) any { return cell.To(k.User, toUser(k.User)) }),
+	table.Col("label", "Label", func(k people.Key) any { return k.Label }),
+	table.Col("roles", "Only as", func(k people.Key) any { return strings.Join(texts(k.Roles), ", ") }),
+	table.Col("collections", "Only in", func(k people.Key) any { return strings.Join(k.Collections, ", ") }),
+	table.Col("created_at", "Made", func(k people.Key) any { return k.CreatedAt }),
+	table.Col("expires_at", "Expires", func(k people.Key) any { return k.ExpiresAt }),
+	table.Col("revoked_at", "Revoked", func(k people.Key) any { return k.RevokedAt }),
+	table.Col("used_on", "Last used (UTC)", func(k people.Key) any { return k.UsedOn }),
 }}
 
-var auditColumns = columns[people.Entry]{operation: "audit.ls", title: "Audit", none: "Nothing was audited.", list: []column[people.Entry]{
-	{"at", "When", func(e people.Entry) any { return e.At }},
-	{"caller", "Who", func(e people.Entry) any { return e.Caller }},
-	{"via", "By", func(e people.Entry) any { return e.Via }},
-	{"address", "From", func(e people.Entry) any { return e.Address }},
-	{"action", "What", func(e people.Entry) any { return e.Action }},
-	{"subject", "On", func(e people.Entry) any { return e.Subject }},
-	{"outcome", "Outcome", func(e people.Entry) any { return cell.State(e.Outcome) }},
-	{"detail", "Detail", func(e people.Entry) any { return e.Detail }},
-	{"reason", "Reason", func(e people.Entry) any { return e.Reason }},
+var auditColumns = table.Columns[people.Entry]{Operation: "audit.ls", Title: "Audit", None: "Nothing was audited.", List: []table.Column[people.Entry]{
+	table.Col("at", "When", func(e people.Entry) any { return e.At }),
+	table.Col("caller", "Who", func(e people.Entry) any { return e.Caller }),
+	table.Col("via", "By", func(e people.Entry) any { return e.Via }),
+	table.Col("address", "From", func(e people.Entry) any { return e.Address }),
+	table.Col("action", "What", func(e people.Entry) any { return e.Action }),
+	table.Col("subject", "On", func(e people.Entry) any { return e.Subject }),
+	table.Col("outcome", "Outcome", func(e people.Entry) any { return cell.State(e.Outcome) }),
+	table.Col("detail", "Detail", func(e people.Entry) any { return e.Detail }),
+	table.Col("reason", "Reason", func(e people.Entry) any { return e.Reason }),
 }}
 
 // peopleLists are the lists for administrators.
@@ -76,7 +78,7 @@ func (c *Console) peopleLists() []further {
 	keys := listOf(c, "keys", "Keys of programs", keyColumns, administers, field{Name: "user", Label: "User"})
 	users := listOf(c, "people", "Users and their rights", peopleColumns, administers)
 	users.show = func(v *visit) (page, error) {
-		p, err := listPage(v, peopleColumns, peopleColumns.title, "more")
+		p, err := listPage(v, peopleColumns, peopleColumns.Title, "more")
 		if l, is := p.Data.(list); is {
 			l.Actions = []doable{{"Add a user", newUserPath}}
 			p.Data = l
@@ -88,19 +90,19 @@ func (c *Console) peopleLists() []further {
 }
 
 // rightsShown are the rights of a user on its page, with the way to withdraw each.
-func rightsShown(user string) columns[people.Right] {
-	return columns[people.Right]{title: "Rights", none: "The user may do nothing: grant a right.", list: []column[people.Right]{
-		{"role", "Role", func(r people.Right) any { return string(r.Role) }},
-		{"withdraw", "Withdraw", func(r people.Right) any {
+func rightsShown(user string) table.Columns[people.Right] {
+	return table.Columns[people.Right]{Title: "Rights", None: "The user may do nothing: grant a right.", List: []table.Column[people.Right]{
+		table.Col("role", "Role", func(r people.Right) any { return string(r.Role) }),
+		table.Col("withdraw", "Withdraw", func(r people.Right) any {
 			of := url.Values{"role": {string(r.Role)}}
 			if r.All {
 				of.Set("all", "true")
 			} else {
 				of.Set("collections", strings.Join(r.Collections, "\n"))
 			}
-			return cell.To("Withdraw", with(toUser(user)+"/do/withdraw", of, "", ""))
-		}},
-		{"collections", "In", func(r people.Right) any { return cmp.Or(strings.Join(r.Collections, ", "), "all collections") }},
+			return cell.To("Withdraw", form.Address(toUser(user)+"/do/withdraw", of, "", ""))
+		}),
+		table.Col("collections", "In", func(r people.Right) any { return cmp.Or(strings.Join(r.Collections, ", "), "all collections") }),
 	}}
 }
 
@@ -113,7 +115,7 @@ func (*Console) person(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t := thing{State: "enabled", Tables: []table{rightsShown(u.ID).table(u.Rights), keyColumns.table(keys.Items)}}
+	t := thing{State: "enabled", Tables: []table.Table{rightsShown(u.ID).Table(u.Rights), keyColumns.Table(keys.Items)}}
 	not := "enable"
 	if u.DisabledAt != nil {
 		t.State, not = "disabled", "disable"

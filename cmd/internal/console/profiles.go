@@ -6,16 +6,17 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
 
 func toProfile(name string) string { return Path + "profiles/" + url.PathEscape(name) }
 
-var profileColumns = columns[operation.ProfileItem]{operation: "profile.ls", title: "Profiles", none: "There are no profiles in the collections that you see: an administrator makes one.", whole: true, list: []column[operation.ProfileItem]{
-	{"name", "Profile", func(p operation.ProfileItem) any { return cell.To(p.Name, toProfile(p.Name)) }},
-	{"collection", "Collection", func(p operation.ProfileItem) any { return p.Collection }},
-	{"owner", "Owner", func(p operation.ProfileItem) any { return p.Owner }},
-	{"priority", "Priority", func(p operation.ProfileItem) any { return p.Priority }},
+var profileColumns = table.Columns[operation.ProfileItem]{Operation: "profile.ls", Title: "Profiles", None: "There are no profiles in the collections that you see: an administrator makes one.", Whole: true, List: []table.Column[operation.ProfileItem]{
+	table.Col("name", "Profile", func(p operation.ProfileItem) any { return cell.To(p.Name, toProfile(p.Name)) }),
+	table.Col("collection", "Collection", func(p operation.ProfileItem) any { return p.Collection }),
+	table.Col("owner", "Owner", func(p operation.ProfileItem) any { return p.Owner }),
+	table.Col("priority", "Priority", func(p operation.ProfileItem) any { return p.Priority }),
 }}
 
 // profiles is the list of profiles, for who may see what one says.

@@ -8,6 +8,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -17,9 +18,9 @@ type overviewThen struct {
 	At       *app.AsOf
 	Jobs     cell.Bar
 	All      int64
-	States   table
-	Failures table
-	People   table
+	States   table.Table
+	Failures table.Table
+	People   table.Table
 }
 
 // jobsThen are the jobs of a collection in a state.
@@ -32,13 +33,13 @@ type jobsThen struct {
 	Oldest     *time.Time `json:"oldest_since"`
 }
 
-var jobsThenColumns = columns[jobsThen]{title: "Jobs by collection and state", none: "There were no jobs.", list: []column[jobsThen]{
-	{"collection", "Collection", func(j jobsThen) any { return j.Collection }},
-	{"status", "State", func(j jobsThen) any { return cell.State(j.Status) }},
-	{"jobs", "Jobs", func(j jobsThen) any { return j.Jobs }},
-	{"files", "Files", func(j jobsThen) any { return j.Files }},
-	{"bytes", "Size", func(j jobsThen) any { return cell.Size(j.Bytes) }},
-	{"oldest_since", "The first since", func(j jobsThen) any { return j.Oldest }},
+var jobsThenColumns = table.Columns[jobsThen]{Title: "Jobs by collection and state", None: "There were no jobs.", List: []table.Column[jobsThen]{
+	table.Col("collection", "Collection", func(j jobsThen) any { return j.Collection }),
+	table.Col("status", "State", func(j jobsThen) any { return cell.State(j.Status) }),
+	table.Col("jobs", "Jobs", func(j jobsThen) any { return j.Jobs }),
+	table.Col("files", "Files", func(j jobsThen) any { return j.Files }),
+	table.Col("bytes", "Size", func(j jobsThen) any { return cell.Size(j.Bytes) }),
+	table.Col("oldest_since", "The first since", func(j jobsThen) any { return j.Oldest }),
 }}
 
 // failedThen are attempts that had failed for a reason.
@@ -53,13 +54,13 @@ type failedThen struct {
 	Message    string     `json:"last_message"`
 }
 
-var failedThenColumns = columns[failedThen]{title: "Failed attempts by reason", none: "No attempt had failed.", list: []column[failedThen]{
-	{"reason", "Why", func(f failedThen) any { return cell.Why(f.Class, f.Code, f.Message) }},
-	{"kind", "Of", func(f failedThen) any { return f.Kind }},
-	{"failed_in", "Failed in", func(f failedThen) any { return cell.State(f.FailedIn) }},
-	{"failures", "Attempts", func(f failedThen) any { return f.Failures }},
-	{"unresolved", "Unresolved then", func(f failedThen) any { return f.Unresolved }},
-	{"last_failed_at", "Last", func(f failedThen) any { return f.Last }},
+var failedThenColumns = table.Columns[failedThen]{Title: "Failed attempts by reason", None: "No attempt had failed.", List: []table.Column[failedThen]{
+	table.Col("reason", "Why", func(f failedThen) any { return cell.Why(f.Class, f.Code, f.Message) }),
+	table.Col("kind", "Of", func(f failedThen) any { return f.Kind }),
+	table.Col("failed_in", "Failed in", func(f failedThen) any { return cell.State(f.FailedIn) }),
+	table.Col("failures", "Attempts", func(f failedThen) any { return f.Failures }),
+	table.Col("unresolved", "Unresolved then", func(f failedThen) any { return f.Unresolved }),
+	table.Col("last_failed_at", "Last", func(f failedThen) any { return f.Last }),
 }}
 
 // submittedThen is what one depositor had submitted.
@@ -75,24 +76,24 @@ type submittedThen struct {
 	InProgress int64  `json:"jobs_in_progress"`
 }
 
-var submittedThenColumns = columns[submittedThen]{title: "Batches by depositor", none: "There were no batches.", list: []column[submittedThen]{
-	{"submitter", "Depositor", func(s submittedThen) any { return s.Submitter }},
-	{"batches", "Batches", func(s submittedThen) any { return s.Batches }},
-	{"batches_completed", "Completed", func(s submittedThen) any { return s.Completed }},
-	{"batches_failed", "Failed", func(s submittedThen) any { return s.Failed }},
-	{"", "Sum of jobs", func(s submittedThen) any {
+var submittedThenColumns = table.Columns[submittedThen]{Title: "Batches by depositor", None: "There were no batches.", List: []table.Column[submittedThen]{
+	table.Col("submitter", "Depositor", func(s submittedThen) any { return s.Submitter }),
+	table.Col("batches", "Batches", func(s submittedThen) any { return s.Batches }),
+	table.Col("batches_completed", "Completed", func(s submittedThen) any { return s.Completed }),
+	table.Col("batches_failed", "Failed", func(s submittedThen) any { return s.Failed }),
+	table.Col("", "Sum of jobs", func(s submittedThen) any {
 		return cell.Sum("jobs", cell.N("completed", s.JobsDone), cell.N("in_progress", s.InProgress), cell.N("held", s.JobsHeld), cell.N("failed", s.JobsFailed), cell.N("deleted", s.Deleted))
-	}},
+	}),
 }}
 
 // reported returns the rows of a report of one table as of a moment.
-func reported[T any](v *visit, name, table string, at url.Values) (rows []T, as *app.AsOf, err error) {
+func reported[T any](v *visit, name, of string, at url.Values) (rows []T, as *app.AsOf, err error) {
 	r, err := ask.Get[struct {
 		At     *app.AsOf                  `json:"at"`
 		Tables map[string]json.RawMessage `json:"tables"`
 	}](v, "report.show", at, name)
 	if err == nil {
-		err = json.Unmarshal(r.Tables[table], &rows)
+		err = json.Unmarshal(r.Tables[of], &rows)
 	}
 	return rows, r.At, err
 }
@@ -104,7 +105,7 @@ func overviewAt(v *visit, at url.Values) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := overviewThen{At: as, States: jobsThenColumns.table(jobs)}
+	d := overviewThen{At: as, States: jobsThenColumns.Table(jobs)}
 	n := map[string]int64{}
 	for _, j := range jobs {
 		d.All += j.Jobs
@@ -121,6 +122,6 @@ func overviewAt(v *visit, at url.Values) (page, error) {
 		return page{}, err
 	}
 	people, _, err := reported[submittedThen](v, "submitters", "submitters", at)
-	d.Failures, d.People = failedThenColumns.table(failures), submittedThenColumns.table(people)
+	d.Failures, d.People = failedThenColumns.Table(failures), submittedThenColumns.Table(people)
 	return page{Name: "then", Title: "Overview", Where: "overview", Data: d}, err
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/entry"
 )
@@ -30,7 +32,7 @@ type thing struct {
 	Sum     *cell.Bar
 	Text    string // what a program wrote, on lines of its own
 	Facts   []fact
-	Tables  []table
+	Tables  []table.Table
 	Links   []doable
 	Actions []doable
 	Next    string // the address of the page that follows, "" = this is the last
@@ -62,7 +64,7 @@ func toVersion(id string, n int64) string {
 	return toObject(id) + "/versions/" + strconv.FormatInt(n, 10)
 }
 
-var inputColumns = columns[string]{title: "Inputs", none: "It has no inputs.", list: []column[string]{{"input", "Input", func(s string) any { return s }}}}
+var inputColumns = table.Columns[string]{Title: "Inputs", None: "It has no inputs.", List: []table.Column[string]{table.Col("input", "Input", func(s string) any { return s })}}
 
 func (*Console) entry(v *visit) (page, error) {
 	e, err := ask.Get[entries.Work](v, "compute.show", nil, v.PathValue("id"))
@@ -70,7 +72,7 @@ func (*Console) entry(v *visit) (page, error) {
 		return page{}, err
 	}
 	id := string(e.ID)
-	t := thing{State: string(e.Status), Why: cell.Whole(cell.Reason{Message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table{inputColumns.table(e.Inputs)}}
+	t := thing{State: string(e.Status), Why: cell.Whole(cell.Reason{Message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table.Table{inputColumns.Table(e.Inputs)}}
 	t.Facts = facts("Entry", id, "Dataset", linkOrNone(e.Dataset, toDataset), "Group", e.Group, "Key", e.Key, "Priority", int(e.Priority), "Requested by", e.Submitter, "Attempt", e.Attempt, "Worker", e.Worker,
 		"Who must act", strings.TrimPrefix(cell.Acting[e.WhoActs], "for "), "Requested", e.Requested, "Taken", e.Claimed, "Ended", e.Ended)
 	if job, ok := strings.CutPrefix(e.Key, "job/"); ok {
@@ -84,21 +86,21 @@ func (*Console) entry(v *visit) (page, error) {
 				t.Text = strings.TrimSpace(t.Text + "\n" + string(text))
 			}
 		}
-		outputs := columns[entry.Output]{title: "Outputs", none: "The worker left no files beside the result.", list: []column[entry.Output]{
-			{"name", "Name", func(o entry.Output) any {
+		outputs := table.Columns[entry.Output]{Title: "Outputs", None: "The worker left no files beside the result.", List: []table.Column[entry.Output]{
+			table.Col("name", "Name", func(o entry.Output) any {
 				return cell.To(o.Name, toEntry(id)+"/outputs/"+url.PathEscape(o.Name))
-			}},
-			{"size", "Size", func(o entry.Output) any { return cell.Size(o.Size) }}, {"sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 }}}}
-		t.Tables = append(t.Tables, outputs.table(r.Outputs))
+			}),
+			table.Col("size", "Size", func(o entry.Output) any { return cell.Size(o.Size) }), table.Col("sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 })}}
+		t.Tables = append(t.Tables, outputs.Table(r.Outputs))
 	}
 	return t.page("Work "+id, "kind=entry")
 }
 
-var slotLife = columns[slots.Transition]{title: "Life", none: "It has no states.", list: []column[slots.Transition]{
-	{"to", "State", func(t slots.Transition) any { return cell.State(strings.ToLower(t.ToStatus)) }},
-	{"at", "From", func(t slots.Transition) any { return t.At }},
-	{"actor", "By", func(t slots.Transition) any { return t.Actor }},
-	{"reason", "Why", func(t slots.Transition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }},
+var slotLife = table.Columns[slots.Transition]{Title: "Life", None: "It has no states.", List: []table.Column[slots.Transition]{
+	table.Col("to", "State", func(t slots.Transition) any { return cell.State(strings.ToLower(t.ToStatus)) }),
+	table.Col("at", "From", func(t slots.Transition) any { return t.At }),
+	table.Col("actor", "By", func(t slots.Transition) any { return t.Actor }),
+	table.Col("reason", "Why", func(t slots.Transition) any { return cell.ReasonOf(t.ReasonClass, t.ReasonCode, t.ReasonMessage) }),
 }}
 
 func filesOfSlot(s slots.Slot) cell.Bar {
@@ -111,7 +113,7 @@ func (*Console) slot(v *visit) (page, error) {
 		return page{}, err
 	}
 	sum := filesOfSlot(s.Slot)
-	t := thing{State: string(s.Status), Since: since(s.Since), Why: cell.Whole(cell.Reason{Message: s.Reason}), Sum: &sum, Tables: []table{slotLife.table(s.Transitions)}}
+	t := thing{State: string(s.Status), Since: since(s.Since), Why: cell.Whole(cell.Reason{Message: s.Reason}), Sum: &sum, Tables: []table.Table{slotLife.Table(s.Transitions)}}
 	collection := ""
 	if d, err := ask.Get[directories.Dataset](v, "dataset.show", nil, s.Dataset); err == nil {
 		collection = d.Collection
@@ -119,15 +121,15 @@ func (*Console) slot(v *visit) (page, error) {
 	t.Actions = actionsOn(v, "slots", string(s.ID), collection, nil)
 	t.Facts = facts("Slot", string(s.ID), "Dataset", cell.To(s.Dataset, toDataset(s.Dataset)), "Group", s.Group, "Opens", s.Opens, "Closes", s.Closes, "Files", s.Files.All, "Arrived", s.Files.Arrived,
 		"Size of those", cell.Size(s.Files.Bytes), "Made by", s.MadeBy)
-	t.Links = []doable{{"Its files", with(Path+"files", url.Values{"dataset": {s.Dataset}}, "group", s.Group)}}
+	t.Links = []doable{{"Its files", form.Address(Path+"files", url.Values{"dataset": {s.Dataset}}, "group", s.Group)}}
 	return t.page("Slot "+s.Group+" of "+s.Dataset, "kind=slot")
 }
 
 // groupWait is a group of a dataset that is not complete yet.
 type groupWait struct{ group, waits string }
 
-var groupWaits = columns[groupWait]{title: "Groups that wait", none: "No group waits.", list: []column[groupWait]{
-	{"group", "Group", func(g groupWait) any { return g.group }}, {"waits", "Waits for", func(g groupWait) any { return g.waits }}}}
+var groupWaits = table.Columns[groupWait]{Title: "Groups that wait", None: "No group waits.", List: []table.Column[groupWait]{
+	table.Col("group", "Group", func(g groupWait) any { return g.group }), table.Col("waits", "Waits for", func(g groupWait) any { return g.waits })}}
 
 func (*Console) directory(v *visit) (page, error) {
 	d, err := ask.Get[directories.Discovery](v, "discover.show", nil, v.PathValue("id"))
@@ -154,7 +156,7 @@ func (*Console) directory(v *visit) (page, error) {
 		for _, w := range g.First {
 			waits = append(waits, groupWait{w.Group, w.Waits})
 		}
-		t.Tables = []table{groupWaits.table(waits)}
+		t.Tables = []table.Table{groupWaits.Table(waits)}
 	}
 	t.Links = []doable{{"Its files", Path + "files?dataset=" + url.QueryEscape(d.Dataset)}}
 	return t.page(d.Name, "kind=setting")
@@ -173,7 +175,7 @@ func (*Console) dataset(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t := thing{Tables: []table{directoryColumns.table(polled.Items), slotColumns.table(opened.Items)}}
+	t := thing{Tables: []table.Table{directoryColumns.Table(polled.Items), slotColumns.Table(opened.Items)}}
 	t.Facts = facts("Dataset", d.Name, "Collection", d.Collection, "Profile", d.Profile, "Groups", d.GroupPattern, "Files without a slot", d.WithoutSlot, "Set by", d.By, "Set", d.When, "Why", d.Why)
 	t.Actions = actionsOn(v, "datasets", d.Name, d.Collection, nil)
 	if d.Rules != nil {
@@ -210,13 +212,13 @@ func (*Console) query(v *visit) (page, error) {
 	return t.page("Query "+id, "kind=query")
 }
 
-var objectColumns = columns[objects.Object]{operation: "object.ls", title: "Objects", none: "No object is stored, as far as these conditions choose.", list: []column[objects.Object]{
-	{"id", "Object", func(o objects.Object) any { return cell.To(o.ID, toObject(o.ID)) }},
-	{"title", "Title", func(o objects.Object) any { return o.Title }},
-	{"creator", "Creator", func(o objects.Object) any { return o.Creator }},
-	{"collection", "Collection", func(o objects.Object) any { return o.Collection }},
-	{"version", "Versions", func(o objects.Object) any { return o.Version }},
-	{"modified_at", "Changed", func(o objects.Object) any { return o.ModifiedAt }},
+var objectColumns = table.Columns[objects.Object]{Operation: "object.ls", Title: "Objects", None: "No object is stored, as far as these conditions choose.", List: []table.Column[objects.Object]{
+	table.Col("id", "Object", func(o objects.Object) any { return cell.To(o.ID, toObject(o.ID)) }),
+	table.Col("title", "Title", func(o objects.Object) any { return o.Title }),
+	table.Col("creator", "Creator", func(o objects.Object) any { return o.Creator }),
+	table.Col("collection", "Collection", func(o objects.Object) any { return o.Collection }),
+	table.Col("version", "Versions", func(o objects.Object) any { return o.Version }),
+	table.Col("modified_at", "Changed", func(o objects.Object) any { return o.ModifiedAt }),
 }}
 
 func (*Console) object(v *visit) (page, error) {
@@ -224,16 +226,16 @@ func (*Console) object(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	versions := columns[objects.Version]{title: "Versions", none: "It has no version.", list: []column[objects.Version]{
-		{"version", "Version", func(n objects.Version) any { return cell.CountTo(n.Version, toVersion(o.ID, n.Version)) }},
-		{"files", "Files", func(n objects.Version) any { return n.Files }},
-		{"bytes", "Size", func(n objects.Version) any { return cell.Size(n.Bytes) }},
-		{"job_id", "Job", func(n objects.Version) any { return linkOrNone(n.JobID, toJob) }},
-		{"batch_id", "Batch", func(n objects.Version) any { return linkOrNone(n.BatchID, toBatch) }},
-		{"submitter", "Depositor", func(n objects.Version) any { return n.Submitter }},
-		{"stored_at", "Stored", func(n objects.Version) any { return n.StoredAt }},
+	versions := table.Columns[objects.Version]{Title: "Versions", None: "It has no version.", List: []table.Column[objects.Version]{
+		table.Col("version", "Version", func(n objects.Version) any { return cell.CountTo(n.Version, toVersion(o.ID, n.Version)) }),
+		table.Col("files", "Files", func(n objects.Version) any { return n.Files }),
+		table.Col("bytes", "Size", func(n objects.Version) any { return cell.Size(n.Bytes) }),
+		table.Col("job_id", "Job", func(n objects.Version) any { return linkOrNone(n.JobID, toJob) }),
+		table.Col("batch_id", "Batch", func(n objects.Version) any { return linkOrNone(n.BatchID, toBatch) }),
+		table.Col("submitter", "Depositor", func(n objects.Version) any { return n.Submitter }),
+		table.Col("stored_at", "Stored", func(n objects.Version) any { return n.StoredAt }),
 	}}
-	t := thing{Tables: []table{versions.table(o.Versions)}}
+	t := thing{Tables: []table.Table{versions.Table(o.Versions)}}
 	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
 	if w := o.Tombstone; w != nil {
 		t.State, t.Since, t.Why = "withdrawn", &w.Since, cell.Whole(w.Reason)
@@ -247,25 +249,25 @@ func (*Console) object(v *visit) (page, error) {
 
 func (*Console) version(v *visit) (page, error) {
 	id, n := v.PathValue("id"), v.PathValue("n")
-	p, err := ask.Get[app.Page[objects.File]](v, "object.files", url.Values{"cursor": {v.URL.Query().Get("cursor")}, "limit": {most}}, id, n)
+	p, err := ask.Get[app.Page[objects.File]](v, "object.files", url.Values{"cursor": {v.URL.Query().Get("cursor")}, "limit": {table.MostAtOnce}}, id, n)
 	if err != nil {
 		return page{}, err
 	}
-	files := columns[objects.File]{title: "Files", none: "It has no files.", list: []column[objects.File]{
-		{"name", "Name", func(f objects.File) any {
+	files := table.Columns[objects.File]{Title: "Files", None: "It has no files.", List: []table.Column[objects.File]{
+		table.Col("name", "Name", func(f objects.File) any {
 			return cell.To(f.Name, toObject(id)+"/versions/"+url.PathEscape(n)+"/files/"+url.PathEscape(f.Name)+"?kind="+url.QueryEscape(f.Kind))
-		}},
-		{"kind", "From", func(f objects.File) any {
+		}),
+		table.Col("kind", "From", func(f objects.File) any {
 			return map[string]string{"producer": "the depositor", "system": "Accession"}[f.Kind]
-		}},
-		{"size", "Size", func(f objects.File) any { return cell.Size(f.Size) }},
-		{"mime_type", "Type", func(f objects.File) any { return f.MimeType }},
-		{"sha256", "SHA-256", func(f objects.File) any { return f.SHA256 }},
+		}),
+		table.Col("size", "Size", func(f objects.File) any { return cell.Size(f.Size) }),
+		table.Col("mime_type", "Type", func(f objects.File) any { return f.MimeType }),
+		table.Col("sha256", "SHA-256", func(f objects.File) any { return f.SHA256 }),
 	}}
-	t := thing{Tables: []table{files.table(p.Items)}, Links: []doable{{"All versions", toObject(id)}, {"Its storage manifest", toObject(id) + "/versions/" + url.PathEscape(n) + "/manifest"}}}
+	t := thing{Tables: []table.Table{files.Table(p.Items)}, Links: []doable{{"All versions", toObject(id)}, {"Its storage manifest", toObject(id) + "/versions/" + url.PathEscape(n) + "/manifest"}}}
 	t.Facts = facts("Object", cell.To(id, toObject(id)), "Version", n)
 	if p.Next != "" {
-		t.Next = with(v.URL.EscapedPath(), nil, "cursor", string(p.Next))
+		t.Next = form.Address(v.URL.EscapedPath(), nil, "cursor", string(p.Next))
 	}
 	return t.page("Version "+n+" of "+id, "")
 }

@@ -1,5 +1,5 @@
-// Package form has the fields of the forms by which actions ask for what they need, and reads what
-// was written in them.
+// Package form has the fields of the forms by which actions ask for what they need, reads what was
+// written in them, and writes addresses as a form does.
 package form
 
 import (
@@ -87,4 +87,21 @@ func Moment(of url.Values) (all url.Values) {
 	}
 	all.Set("at", at)
 	return all
+}
+
+// Address returns an address with one parameter set, "" = without it.
+func Address(path string, query url.Values, name, value string) string {
+	all := url.Values{}
+	for n, values := range query {
+		if n != name && values[0] != "" {
+			all[n] = values
+		}
+	}
+	if value != "" {
+		all.Set(name, value)
+	}
+	if len(all) == 0 {
+		return path
+	}
+	return path + "?" + all.Encode()
 }
