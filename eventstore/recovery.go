@@ -127,6 +127,7 @@ type Observed struct {
 	Version int64
 	Token   Token
 	NextRow int  // of a batch
+	Claims  int  // of a job, since its last event
 	Dir     bool // its own node is there, so that it can be locked
 	Lock    *ObservedLock
 }

@@ -641,6 +641,9 @@ func TestConsoleOfDeadWorkers(t *testing.T) {
 	}
 	second := in.serve("--roles", "daemons,download")
 	waitFor(t, "another worker on the page", func() bool { is := holder(); return is != "" && is != was })
+	if !strings.Contains(p.Text(), "It was claimed 2 times since its last event.") {
+		t.Errorf("the page does not count the claim of the one that died:\n%s", p.Text())
+	}
 	second.kill()
 }
 

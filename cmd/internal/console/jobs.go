@@ -63,6 +63,7 @@ type jobPage struct {
 	Mend         string
 	// Lock is the worker that has the job now. Known says that it was asked for: operators are told.
 	Lock    *look.Lock
+	Claims  int64 // since its last event
 	Known   bool
 	Actions []doable
 	Often   bool // it may change without an event: a worker may lose it
@@ -104,7 +105,7 @@ func (*Console) job(v *visit) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		d.Lock, d.Known, d.Often = in.Lock, true, domain.JobState(j.Status).Worked()
+		d.Lock, d.Claims, d.Known, d.Often = in.Lock, int64(in.Claims), true, domain.JobState(j.Status).Worked()
 	}
 	d.Facts = facts("Job", j.ID, "Batch", cell.To(j.BatchID, d.Batch), "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
 		"Type", j.PayloadType, "Identifier", identifierOf(j), "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)

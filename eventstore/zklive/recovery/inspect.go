@@ -153,6 +153,10 @@ func (x *Inspector) InspectJob(ctx context.Context, id domain.JobID, also ...str
 			status.Apply(&j)
 		}
 		if claims := x.root.Name(x.root.Claims(id)); nodes[claims] != "" {
+			var count layout.ClaimCount
+			if in.decode(dir+"/claims", &count) && count.Version == status.Version {
+				in.observed.Claims = count.Claims
+			}
 			nodes[claims] = ""
 		}
 		in.decode(dir+"/identifiers", &j.Identifiers)

@@ -42,6 +42,8 @@ type Inside struct {
 	// from the live state.
 	Nodes []Node `json:"nodes"`
 	Lock  *Lock  `json:"lock,omitempty"` // absent = no worker has it
+	// Claims counts how often workers have claimed it since its last event, with those that died.
+	Claims int `json:"claims"`
 	// Unknown says what could not be looked at, and why.
 	Unknown []string `json:"unknown,omitempty"`
 }
@@ -206,6 +208,7 @@ func (in *Inside) nodes(ctx context.Context, a *app.App, c domain.Configuration)
 	for _, name := range slices.Sorted(maps.Keys(seen.Nodes)) {
 		in.Nodes = append(in.Nodes, Node{name, hidden(c, data(seen.Nodes[name]))})
 	}
+	in.Claims = seen.Claims
 	if seen.Lock != nil {
 		in.Lock = &Lock{seen.Lock.Holder, seen.Lock.Alive, seen.Lock.Since}
 	}

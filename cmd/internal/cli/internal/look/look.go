@@ -36,6 +36,9 @@ func Write(w io.Writer, in look.Inside) {
 		{"job", in.ID}, {"batch", in.Batch}, {"status", in.Status}, {"version", in.Version}, {"identifier", m.Identifier}, {"local ids", export.Line(strings.Join(m.LocalIDs, "; "))},
 		{"title", export.Line(m.Title)}, {"creator", export.Line(m.Creator)}, {"date", export.Line(m.Date)}, {"where", export.Line(m.Where)},
 	}...)
+	if in.Claims > 0 {
+		fmt.Fprintf(w, "claims since its last event: %d\n", in.Claims)
+	}
 	if l := in.Lock; l != nil {
 		fmt.Fprintf(w, "locked by %s since %s, registered: %v\n", export.Line(l.Holder), l.Since.Format(time.RFC3339), l.Alive)
 	}
