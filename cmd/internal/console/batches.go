@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -107,34 +108,34 @@ const shownOf = "50"
 
 func (*Console) batch(v *visit) (page, error) {
 	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
+	in := table.In(v)
 	at.Set("limit", shownOf)
+	if slices.ContainsFunc([]string{"jobs", "failures", "callbacks"}, in.Asked) {
+		at.Set("limit", table.MostAtOnce)
+	}
 	b, err := ask.Get[app.BatchView](v, "batch.show", at, id)
 	if err != nil {
 		return page{}, err
 	}
 	d := batchPage{BatchView: b, Title: cell.Short(cmp.Or(titleOf(b.BatchSummary), b.ID)), JobsBar: jobsOf(b.BatchSummary), FilesBar: filesOf(b.BatchSummary),
-		Jobs: jobsOfBatch.Table(b.Jobs), Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
+		Why: cell.Whole(cell.ReasonOf(b.ReasonClass, b.ReasonCode, b.ReasonMessage))}
 	d.Mend = mend(b.Status, b.ReasonClass, b.ReasonCode)
 	if b.BytesListed > 0 {
 		d.Bytes = new(progress(b.BytesDownloaded, b.BytesListed))
 	}
+	var r batchReport
 	if b.Projected {
-		r, err := ask.Get[batchReport](v, "batch.report", at, id)
-		if err != nil {
+		if r, err = ask.Get[batchReport](v, "batch.report", at, id); err != nil {
 			return page{}, err
 		}
-		if d.Failures = failureColumns.Table(r.Retries); r.RetriesTotal > int64(len(r.Retries)) {
-			d.Cut = r.RetriesTotal
-		}
-		d.ReportsMade = reportColumns.Table(r.ReportsMade)
 	}
+	d.tables(in, r)
 	life, err := eventsOf(v, url.Values{"batch": {id}, "kind": {"batch"}}, b.At)
 	if err != nil && !errors.Is(err, ask.ErrCutOff) {
 		return page{}, err
 	}
-	d.Mails, d.Callbacks = mailColumns.Table(b.Messages), callbackColumns.Table(b.Callbacks)
 	d.Walk = walkOfBatch(life, nowOf(b.At))
-	if d.Life = lifeColumns.Table(life); err != nil {
+	if d.Life = lifeColumns.In(in, "life", life); err != nil {
 		d.Life.Title, d.Life.None = "Life, as far as the log could be read", "The log could not be read."
 	}
 	d.Facts = facts("Batch", b.ID, "Depositor", b.Submitter, "Profile", b.ProfileName, "Type", b.Type, "File", b.FileName, "Files", b.FilesListed, "Size", cell.Size(b.BytesListed),
@@ -144,7 +145,34 @@ func (*Console) batch(v *visit) (page, error) {
 		collection = b.Jobs[0].Collection
 	}
 	d.Actions = append(again(v, b), actionsOn(v, "batches", b.ID, collection, b.At)...)
-	return page{Name: "batch", Title: d.Title, Where: "batches", Follow: followed(b.At, "batch", b.ID), Data: d}, nil
+	return page{Name: "batch", Title: d.Title, Where: "batches", Follow: followed(b.At, "batch", b.ID), Data: d, Tables: in}, nil
+}
+
+// most is how many jobs and failed attempts of a batch its page sorts.
+const most = 1000
+
+// tables adds what the batch has to its page. Its jobs and failed attempts may be the first of many:
+// the list has all jobs that there are now, a report all attempts.
+func (d *batchPage) tables(in *table.Within, r batchReport) {
+	of := url.Values{"batch": {d.ID}}
+	switch {
+	case d.Truncated && d.At == nil:
+		d.Jobs = jobsOfBatch.FirstIn(in, "jobs", d.BatchView.Jobs, Path+"jobs", of)
+	case d.JobsTotal > most:
+		d.Jobs = jobsOfBatch.Table(d.BatchView.Jobs)
+	default:
+		d.Jobs = jobsOfBatch.In(in, "jobs", d.BatchView.Jobs)
+	}
+	if d.Failures = failureColumns.Table(r.Retries); r.RetriesTotal <= most {
+		d.Failures = failureColumns.In(in, "failures", r.Retries)
+	} else if d.At == nil {
+		d.Failures.Name, d.Failures.CSV = "failures", form.Address(Path+"reports/retries", of, "format", "csv")
+	}
+	if r.RetriesTotal > int64(len(r.Retries)) {
+		d.Cut = r.RetriesTotal
+	}
+	d.ReportsMade = reportColumns.In(in, "reports", r.ReportsMade)
+	d.Mails, d.Callbacks = mailColumns.In(in, "mails", d.Messages), callbackColumns.In(in, "callbacks", d.BatchView.Callbacks)
 }
 
 // batchReport is what of the report of a batch its page shows.

@@ -24,6 +24,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	design "github.com/accession-ingest/accession/cmd/internal/page"
 	"github.com/accession-ingest/accession/domain/access"
 )
@@ -113,6 +114,7 @@ type page struct {
 	To     string // where the way leads on, "" = the page is shown
 	Follow string // which events change it, as parameters of the stream; "" = none
 	Data   any
+	Tables *table.Within // those within it, nil = there are none
 
 	// Of every page.
 	Self    people.Self
@@ -164,6 +166,14 @@ func (c *Console) page(show func(*visit) (page, error)) http.Handler {
 		}
 		if err == nil {
 			p, err = show(v)
+		}
+		if in := p.Tables; err == nil && in != nil {
+			if err = in.Err(); err == nil && in.To != "" {
+				p = page{To: in.To, Status: http.StatusSeeOther}
+			} else if send := in.File(); err == nil && send != nil {
+				send(w)
+				return
+			}
 		}
 		if err != nil {
 			p = c.failed(r, err)

@@ -145,7 +145,7 @@ func (s *rowsOfEvents) Write(p []byte) (n int, err error) {
 		return n, nil
 	}
 	if s.out == nil {
-		s.out, err = eventColumns.Begin(s.to)
+		s.out, err = eventColumns.Begin(s.to, "event")
 	}
 	s.ended = s.ended || bytes.Contains(s.Body.Bytes(), []byte("\n: end\n"))
 	whole := bytes.LastIndex(s.Body.Bytes(), []byte("\n\n")) + 1

@@ -70,11 +70,12 @@ var fileLifeColumns = table.Columns[app.FileTransition]{Title: "Life", None: "It
 }}
 
 func (*Console) file(v *visit) (page, error) {
+	in := table.In(v)
 	f, err := ask.Get[app.FileView](v, "file.show", form.Moment(v.URL.Query()), v.PathValue("id"))
 	if err != nil {
 		return page{}, err
 	}
-	d := filePage{FileView: f, Title: cell.Short(path.Base(f.Path)), Life: fileLifeColumns.Table(f.Transitions), Failures: failureColumns.Table(f.Retries),
+	d := filePage{FileView: f, Title: cell.Short(path.Base(f.Path)), Life: fileLifeColumns.In(in, "life", f.Transitions), Failures: failureColumns.In(in, "failures", f.Retries),
 		Why: cell.Whole(cell.ReasonOf(f.ReasonClass, f.ReasonCode, f.ReasonMessage)), Mend: mend(f.Status, f.ReasonClass, f.ReasonCode)}
 	for _, e := range f.Entries {
 		d.Entries = append(d.Entries, fact{e.ID, cell.Of(cell.State(e.Status))})
@@ -87,5 +88,5 @@ func (*Console) file(v *visit) (page, error) {
 		"Group", f.GroupName, "Depositor", f.Submitter, "Size", cell.Size(max(f.Size, f.ListedSize)), "Changed at its source", f.SourceModified, "Digest as deposited", digest, "SHA-256", f.Sha256,
 		"Found", f.DiscoveredAt, "Worker", f.Worker, "Hash", f.ID)
 	d.Actions = actionsOn(v, "files", f.ID, f.Collection, f.At)
-	return page{Name: "file", Title: d.Title, Where: "files", Follow: followed(f.At, "file", f.ID), Data: d}, nil
+	return page{Name: "file", Title: d.Title, Where: "files", Follow: followed(f.At, "file", f.ID), Data: d, Tables: in}, nil
 }

@@ -88,17 +88,26 @@ var stepColumns = table.Columns[app.JobStep]{Title: "Steps of its profile", None
 }}
 
 func (*Console) job(v *visit) (page, error) {
-	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
+	id, at, in := v.PathValue("id"), form.Moment(v.URL.Query()), table.In(v)
 	j, err := ask.Get[app.JobView](v, "job.show", at, id)
 	if err != nil {
 		return page{}, err
 	}
-	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, nowOf(j.At)), States: stateColumns.Table(j.Transitions),
-		Files: filesOfJob.Table(j.FirstFiles), FilesBar: cell.Sum("files", cell.N("processed", j.FileCounts.FilesProcessed), cell.N("in_progress", j.FileCounts.FilesInProgress),
+	d := jobPage{JobView: j, Title: cell.Short(cmp.Or(j.ErcWhat, j.FileName, j.ID)), Batch: toBatch(j.BatchID), Walk: walkOf(j.Transitions, nowOf(j.At)), States: stateColumns.In(in, "states", j.Transitions),
+		FilesBar: cell.Sum("files", cell.N("processed", j.FileCounts.FilesProcessed), cell.N("in_progress", j.FileCounts.FilesInProgress),
 			cell.N("skipped", j.FileCounts.FilesSkipped), cell.N("given_up", j.FileCounts.FilesGivenUp), cell.N("deleted", j.FileCounts.FilesDeleted)),
-		Failures: failureColumns.Table(j.Retries), Steps: stepColumns.Table(j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage)), Mend: mend(j.Status, j.ReasonClass, j.ReasonCode)}
-	if j.FileCounts.FilesListed > int64(len(j.FirstFiles)) {
-		d.AllFiles = Path + "files?job=" + url.QueryEscape(j.ID)
+		Failures: failureColumns.In(in, "failures", j.Retries), Steps: stepColumns.In(in, "steps", j.Steps), Why: cell.Whole(cell.ReasonOf(j.ReasonClass, j.ReasonCode, j.ReasonMessage)), Mend: mend(j.Status, j.ReasonClass, j.ReasonCode)}
+	of := url.Values{"job": {j.ID}}
+	many := j.FileCounts.FilesListed > int64(len(j.FirstFiles))
+	if many {
+		d.AllFiles = Path + "files?" + of.Encode()
+	}
+	if many && j.At == nil {
+		d.Files = filesOfJob.FirstIn(in, "files", j.FirstFiles, Path+"files", of)
+	} else if many {
+		d.Files = filesOfJob.Table(j.FirstFiles) // no list has all that there were at a moment
+	} else {
+		d.Files = filesOfJob.In(in, "files", j.FirstFiles)
 	}
 	if j.At == nil && mayAct(v, j.Collection) {
 		in, err := ask.Get[look.Inside](v, "job.look", nil, id)
@@ -110,7 +119,7 @@ func (*Console) job(v *visit) (page, error) {
 	d.Facts = facts("Job", j.ID, "Batch", cell.To(j.BatchID, d.Batch), "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
 		"Type", j.PayloadType, "Identifier", identifierOf(j), "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
 	d.Actions = actionsOn(v, "jobs", j.ID, j.Collection, j.At)
-	return page{Name: "job", Title: d.Title, Where: "jobs", Follow: followed(j.At, "job", j.ID), Data: d}, nil
+	return page{Name: "job", Title: d.Title, Where: "jobs", Follow: followed(j.At, "job", j.ID), Data: d, Tables: in}, nil
 }
 
 // identifierOf returns the identifier of a job's object, which leads there once it is stored.

@@ -177,7 +177,7 @@ func chosenBy(r bulk.Request) string {
 	return Path + at + "?" + chosen.Encode()
 }
 
-var bulkItemColumns = table.Columns[bulk.Item]{Operation: "bulk.items", Names: []string{"id"}, Title: "Refused", None: "Nothing was refused.", List: []table.Column[bulk.Item]{
+var bulkItemColumns = table.Columns[bulk.Item]{Operation: "bulk.items", Names: []string{"id"}, Given: url.Values{"outcome": {"refused"}}, File: "/items.csv", Title: "Refused", None: "Nothing was refused.", List: []table.Column[bulk.Item]{
 	table.Col("id", "Id", func(i bulk.Item) any { return i.ID }),
 	table.Col("state", "State", func(i bulk.Item) any { return cell.State(i.State) }),
 	table.Col("code", "Code", func(i bulk.Item) any { return i.Code }),
@@ -190,7 +190,7 @@ func (*Console) bulk(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	items, err := ask.Get[app.Page[bulk.Item]](v, "bulk.items", url.Values{"outcome": {"refused"}, "limit": {shownOf}}, id)
+	items, err := bulkItemColumns.Listed(v)
 	if err != nil {
 		return page{}, err
 	}
@@ -198,14 +198,13 @@ func (*Console) bulk(v *visit) (page, error) {
 	if a.EndedAt != nil {
 		left = 0
 	}
-	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: bulkItemColumns.Table(items.Items)}
+	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: items}
 	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
 	if a.EndedAt == nil {
 		d.Can = []doable{{labelOf("bulk", "cancel"), Path + "bulk/" + url.PathEscape(id) + "/do/cancel"}}
 	}
 	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
 	d.Lists = chosenBy(a.Request)
-	d.Items.CSV = Path + "bulk/" + url.PathEscape(id) + "/items.csv?outcome=refused"
 	title := wordsOf(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
 }

@@ -51,13 +51,14 @@ func (*Console) overview(v *visit) (page, error) {
 	if at := form.Moment(v.URL.Query()); at.Has("at") {
 		return overviewAt(v, at)
 	}
+	in := table.In(v)
 	d := overviewPage{Installation: everywhere(v.Self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
 	if d.Installation {
 		s, err := ask.Get[status.Status](v, "status.show", nil)
 		if err != nil {
 			return page{}, err
 		}
-		d.stands(s)
+		d.stands(in, s)
 	} else if err := d.failed(v); err != nil {
 		return page{}, err
 	}
@@ -68,10 +69,13 @@ func (*Console) overview(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	if d.Recent = recentColumns.Table(p.Items); p.Next != "" {
+	if p.Next != "" {
 		d.More = Path + "batches?since=" + d.Since
+		d.Recent = recentColumns.FirstIn(in, "recent", p.Items, Path+"batches", url.Values{"since": {d.Since}})
+	} else {
+		d.Recent = recentColumns.In(in, "recent", p.Items)
 	}
-	return page{Name: "overview", Title: "Overview", Where: "overview", Follow: "kind=batch,job,setting", Data: d}, nil
+	return page{Name: "overview", Title: "Overview", Where: "overview", Follow: "kind=batch,job,setting", Data: d, Tables: in}, nil
 }
 
 // recentColumns are the batches on the overview.
@@ -105,7 +109,7 @@ func deref(n *int64) int64 {
 }
 
 // stands adds what stands still in the installation, and its counts.
-func (d *overviewPage) stands(s status.Status) {
+func (d *overviewPage) stands(in *table.Within, s status.Status) {
 	d.OK = s.OK()
 	for _, server := range s.Servers {
 		switch {
@@ -151,7 +155,7 @@ func (d *overviewPage) stands(s status.Status) {
 	for _, q := range s.Queues {
 		waiting = append(waiting, waitingIn{q, oldest[string(q.State)]})
 	}
-	d.Queues = waitingColumns.Table(waiting)
+	d.Queues = waitingColumns.In(in, "waiting", waiting)
 }
 
 // lagOf is from when on what follows the live state is late.
@@ -213,7 +217,8 @@ func (*Console) servers(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := serversPage{Servers: serverColumns.Table(s.Servers), Workers: workerColumns.Table(s.Workers), Hosts: hostColumns.Table(s.Hosts)}
+	in := table.In(v)
+	d := serversPage{Servers: serverColumns.In(in, "servers", s.Servers), Workers: workerColumns.In(in, "processes", s.Workers), Hosts: hostColumns.In(in, "hosts", s.Hosts)}
 	if o := s.Outbox; o != nil {
 		d.Facts = append(d.Facts, facts("Events not in the log yet", o.Unsent, "The oldest of them waits for", cell.Span(o.Seconds))...)
 	}
@@ -226,7 +231,7 @@ func (*Console) servers(v *visit) (page, error) {
 	if t := s.Types; t != nil {
 		d.Facts = append(d.Facts, facts("The stream by types is behind by", cell.Span(t.Seconds))...)
 	}
-	return page{Name: "servers", Title: "Servers", Where: "servers", Data: d}, nil
+	return page{Name: "servers", Title: "Servers", Where: "servers", Data: d, Tables: in}, nil
 }
 
 // queuesPage shows the queues of jobs and the deposit queues.
@@ -316,13 +321,16 @@ func (*Console) queues(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d := queuesPage{Queues: queueColumns.Table(all.Items), Collections: collectionColumns.Table(collections.Items)}
+	in := table.In(v)
+	d := queuesPage{Queues: queueColumns.In(in, "queues", all.Items), Collections: collectionColumns.In(in, "collections", collections.Items)}
 	for _, name := range []string{fair.QueueMetadata, fair.QueueQuery} {
 		b, err := ask.Get[queues.Board](v, "queue.board", nil, name)
 		if err != nil {
 			return page{}, err
 		}
-		d.Boards = append(d.Boards, boardOf{Board: b, Title: "Deposit queue " + name, Users: userColumns.Table(b.Users),
+		users := userColumns
+		users.Title += " in the deposit queue " + name
+		d.Boards = append(d.Boards, boardOf{Board: b, Title: "Deposit queue " + name, Users: users.In(in, name, b.Users),
 			Facts: facts("Waiting", b.Waiting, "Running", b.Running, "Parked", b.Parked, "Nothing is grabbed", b.Stopped, "Not known", b.Unknown)})
 	}
 	if mayAct(v, "") {
@@ -349,5 +357,5 @@ func (*Console) queues(v *visit) (page, error) {
 			d.Actions = append(d.Actions, way{"Collection " + cell.Line(c.Name), of})
 		}
 	}
-	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=batch,job,query,setting", Data: d}, nil
+	return page{Name: "queues", Title: "Queues", Where: "queues", Follow: "kind=batch,job,query,setting", Data: d, Tables: in}, nil
 }

@@ -93,7 +93,7 @@ func (c *Console) peopleLists() []further {
 func rightsShown(user string) table.Columns[people.Right] {
 	return table.Columns[people.Right]{Title: "Rights", None: "The user may do nothing: grant a right.", List: []table.Column[people.Right]{
 		table.Col("role", "Role", func(r people.Right) any { return string(r.Role) }),
-		table.Col("withdraw", "Withdraw", func(r people.Right) any {
+		table.Col("", "Withdraw", func(r people.Right) any {
 			of := url.Values{"role": {string(r.Role)}}
 			if r.All {
 				of.Set("all", "true")
@@ -115,7 +115,8 @@ func (*Console) person(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t := thing{State: "enabled", Tables: []table.Table{rightsShown(u.ID).Table(u.Rights), keyColumns.Table(keys.Items)}}
+	in := table.In(v)
+	t := thing{State: "enabled", In: in, Tables: []table.Table{rightsShown(u.ID).In(in, "rights", u.Rights), firstOf(keyColumns, in, "keys", keys, url.Values{"user": {u.ID}})}}
 	not := "enable"
 	if u.DisabledAt != nil {
 		t.State, not = "disabled", "disable"

@@ -100,12 +100,13 @@ func reported[T any](v *visit, name, of string, at url.Values) (rows []T, as *ap
 
 // overviewAt is the overview of the moment that an address names.
 func overviewAt(v *visit, at url.Values) (page, error) {
+	in := table.In(v)
 	at.Set("format", "json")
 	jobs, as, err := reported[jobsThen](v, "collections", "collections", at)
 	if err != nil {
 		return page{}, err
 	}
-	d := overviewThen{At: as, States: jobsThenColumns.Table(jobs)}
+	d := overviewThen{At: as, States: jobsThenColumns.In(in, "jobs", jobs)}
 	n := map[string]int64{}
 	for _, j := range jobs {
 		d.All += j.Jobs
@@ -122,6 +123,6 @@ func overviewAt(v *visit, at url.Values) (page, error) {
 		return page{}, err
 	}
 	people, _, err := reported[submittedThen](v, "submitters", "submitters", at)
-	d.Failures, d.People = failedThenColumns.Table(failures), submittedThenColumns.Table(people)
-	return page{Name: "then", Title: "Overview", Where: "overview", Data: d}, err
+	d.Failures, d.People = failedThenColumns.In(in, "failures", failures), submittedThenColumns.In(in, "depositors", people)
+	return page{Name: "then", Title: "Overview", Where: "overview", Data: d, Tables: in}, err
 }

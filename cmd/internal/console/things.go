@@ -35,15 +35,25 @@ type thing struct {
 	Tables  []table.Table
 	Links   []doable
 	Actions []doable
-	Next    string // the address of the page that follows, "" = this is the last
+	In      *table.Within // of which the tables are, nil = they are lists
 }
 
 // everything is the collection of what belongs to none: who acts on it acts on all.
 const everything = "*"
 
+// firstOf returns the items of a list as a table of the page of what they are of: if there are more,
+// the list has them all.
+func firstOf[T any](c table.Columns[T], in *table.Within, name string, p app.Page[T], of url.Values) table.Table {
+	if p.Next == "" {
+		return c.In(in, name, p.Items)
+	}
+	c.Title += ": the first"
+	return c.FirstIn(in, name, p.Items, Path+name, of)
+}
+
 // page returns the page of the thing.
 func (t thing) page(title, follow string) (page, error) {
-	return page{Name: "thing", Title: cell.Short(title), Where: "more", Follow: follow, Data: t}, nil
+	return page{Name: "thing", Title: cell.Short(title), Where: "more", Follow: follow, Data: t, Tables: t.In}, nil
 }
 
 func since(t domain.Time) *time.Time {
@@ -71,8 +81,8 @@ func (*Console) entry(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	id := string(e.ID)
-	t := thing{State: string(e.Status), Why: cell.Whole(cell.Reason{Message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table.Table{inputColumns.Table(e.Inputs)}}
+	id, in := string(e.ID), table.In(v)
+	t := thing{In: in, State: string(e.Status), Why: cell.Whole(cell.Reason{Message: e.Reason}), Actions: actionsOn(v, "compute", id, everything, nil), Tables: []table.Table{inputColumns.In(in, "inputs", e.Inputs)}}
 	t.Facts = facts("Entry", id, "Dataset", linkOrNone(e.Dataset, toDataset), "Group", e.Group, "Key", e.Key, "Priority", int(e.Priority), "Requested by", e.Submitter, "Attempt", e.Attempt, "Worker", e.Worker,
 		"Who must act", strings.TrimPrefix(cell.Acting[e.WhoActs], "for "), "Requested", e.Requested, "Taken", e.Claimed, "Ended", e.Ended)
 	if job, ok := strings.CutPrefix(e.Key, "job/"); ok {
@@ -91,7 +101,7 @@ func (*Console) entry(v *visit) (page, error) {
 				return cell.To(o.Name, toEntry(id)+"/outputs/"+url.PathEscape(o.Name))
 			}),
 			table.Col("size", "Size", func(o entry.Output) any { return cell.Size(o.Size) }), table.Col("sha256", "SHA-256", func(o entry.Output) any { return o.SHA256 })}}
-		t.Tables = append(t.Tables, outputs.Table(r.Outputs))
+		t.Tables = append(t.Tables, outputs.In(in, "outputs", r.Outputs))
 	}
 	return t.page("Work "+id, "kind=entry")
 }
@@ -112,8 +122,8 @@ func (*Console) slot(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	sum := filesOfSlot(s.Slot)
-	t := thing{State: string(s.Status), Since: since(s.Since), Why: cell.Whole(cell.Reason{Message: s.Reason}), Sum: &sum, Tables: []table.Table{slotLife.Table(s.Transitions)}}
+	sum, in := filesOfSlot(s.Slot), table.In(v)
+	t := thing{In: in, State: string(s.Status), Since: since(s.Since), Why: cell.Whole(cell.Reason{Message: s.Reason}), Sum: &sum, Tables: []table.Table{slotLife.In(in, "life", s.Transitions)}}
 	collection := ""
 	if d, err := ask.Get[directories.Dataset](v, "dataset.show", nil, s.Dataset); err == nil {
 		collection = d.Collection
@@ -136,7 +146,8 @@ func (*Console) directory(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t, collection := thing{State: "polled"}, ""
+	in := table.In(v)
+	t, collection := thing{State: "polled", In: in}, ""
 	if d.Paused {
 		t.State = "paused"
 	}
@@ -156,7 +167,7 @@ func (*Console) directory(v *visit) (page, error) {
 		for _, w := range g.First {
 			waits = append(waits, groupWait{w.Group, w.Waits})
 		}
-		t.Tables = []table.Table{groupWaits.Table(waits)}
+		t.Tables = []table.Table{groupWaits.In(in, "groups", waits)}
 	}
 	t.Links = []doable{{"Its files", Path + "files?dataset=" + url.QueryEscape(d.Dataset)}}
 	return t.page(d.Name, "kind=setting")
@@ -175,7 +186,8 @@ func (*Console) dataset(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	t := thing{Tables: []table.Table{directoryColumns.Table(polled.Items), slotColumns.Table(opened.Items)}}
+	in, of := table.In(v), url.Values{"dataset": {d.Name}}
+	t := thing{In: in, Tables: []table.Table{firstOf(directoryColumns, in, "directories", polled, of), firstOf(slotColumns, in, "slots", opened, of)}}
 	t.Facts = facts("Dataset", d.Name, "Collection", d.Collection, "Profile", d.Profile, "Groups", d.GroupPattern, "Files without a slot", d.WithoutSlot, "Set by", d.By, "Set", d.When, "Why", d.Why)
 	t.Actions = actionsOn(v, "datasets", d.Name, d.Collection, nil)
 	if d.Rules != nil {
@@ -235,7 +247,8 @@ func (*Console) object(v *visit) (page, error) {
 		table.Col("submitter", "Depositor", func(n objects.Version) any { return n.Submitter }),
 		table.Col("stored_at", "Stored", func(n objects.Version) any { return n.StoredAt }),
 	}}
-	t := thing{Tables: []table.Table{versions.Table(o.Versions)}}
+	in := table.In(v)
+	t := thing{In: in, Tables: []table.Table{versions.In(in, "versions", o.Versions)}}
 	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
 	if w := o.Tombstone; w != nil {
 		t.State, t.Since, t.Why = "withdrawn", &w.Since, cell.Whole(w.Reason)
@@ -247,15 +260,12 @@ func (*Console) object(v *visit) (page, error) {
 	return t.page(cmp.Or(o.Title, o.ID), "")
 }
 
-func (*Console) version(v *visit) (page, error) {
-	id, n := v.PathValue("id"), v.PathValue("n")
-	p, err := ask.Get[app.Page[objects.File]](v, "object.files", url.Values{"cursor": {v.URL.Query().Get("cursor")}, "limit": {table.MostAtOnce}}, id, n)
-	if err != nil {
-		return page{}, err
-	}
-	files := table.Columns[objects.File]{Title: "Files", None: "It has no files.", List: []table.Column[objects.File]{
+// filesOfVersion are the files of a version of an object, of which there may be many.
+func filesOfVersion(v *visit) table.Columns[objects.File] {
+	version := toObject(v.PathValue("id")) + "/versions/" + url.PathEscape(v.PathValue("n"))
+	return table.Columns[objects.File]{Operation: "object.files", Names: []string{"id", "n"}, File: "/files.csv", Title: "Files", None: "It has no files.", List: []table.Column[objects.File]{
 		table.Col("name", "Name", func(f objects.File) any {
-			return cell.To(f.Name, toObject(id)+"/versions/"+url.PathEscape(n)+"/files/"+url.PathEscape(f.Name)+"?kind="+url.QueryEscape(f.Kind))
+			return cell.To(f.Name, version+"/files/"+url.PathEscape(f.Name)+"?kind="+url.QueryEscape(f.Kind))
 		}),
 		table.Col("kind", "From", func(f objects.File) any {
 			return map[string]string{"producer": "the depositor", "system": "Accession"}[f.Kind]
@@ -264,11 +274,16 @@ func (*Console) version(v *visit) (page, error) {
 		table.Col("mime_type", "Type", func(f objects.File) any { return f.MimeType }),
 		table.Col("sha256", "SHA-256", func(f objects.File) any { return f.SHA256 }),
 	}}
-	t := thing{Tables: []table.Table{files.Table(p.Items)}, Links: []doable{{"All versions", toObject(id)}, {"Its storage manifest", toObject(id) + "/versions/" + url.PathEscape(n) + "/manifest"}}}
-	t.Facts = facts("Object", cell.To(id, toObject(id)), "Version", n)
-	if p.Next != "" {
-		t.Next = form.Address(v.URL.EscapedPath(), nil, "cursor", string(p.Next))
+}
+
+func (*Console) version(v *visit) (page, error) {
+	id, n := v.PathValue("id"), v.PathValue("n")
+	files, err := filesOfVersion(v).Listed(v)
+	if err != nil {
+		return page{}, err
 	}
+	t := thing{Tables: []table.Table{files}, Links: []doable{{"All versions", toObject(id)}, {"Its storage manifest", toObject(id) + "/versions/" + url.PathEscape(n) + "/manifest"}}}
+	t.Facts = facts("Object", cell.To(id, toObject(id)), "Version", n)
 	return t.page("Version "+n+" of "+id, "")
 }
 
@@ -305,7 +320,8 @@ func (c *Console) things() (all []Route) {
 		"people/{id}": c.person, "profiles/{id}": c.profile, "objects/{id}": c.object, "objects/{id}/versions/{n}": c.version} {
 		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
 	}
-	return append(all, Route{"GET " + Path + "queries/{id}/report", c.passed("query.report", "id"), false},
+	files := func(v *visit, w http.ResponseWriter) error { return filesOfVersion(v).Download(v, w) }
+	return append(all, Route{"GET " + Path + "objects/{id}/versions/{n}/files.csv", c.download(files), false}, Route{"GET " + Path + "queries/{id}/report", c.passed("query.report", "id"), false},
 		Route{"GET " + Path + "compute/{id}/outputs/{name}", c.passed("compute.output", "id", "name"), false},
 		Route{"GET " + Path + "objects/{id}/versions/{n}/manifest", c.passed("object.manifest", "id", "n"), false},
 		Route{"GET " + Path + "objects/{id}/versions/{n}/files/{name}", c.passed("object.get", "id", "n", "name"), false})

@@ -550,6 +550,22 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console/internal/ask From", Do: []Op{Drop("ErrCutOff")},
 	Package: "cmd/internal/console", Test: "TestLifeThatIsCutOff",
 }, {
+	Name: "tables of a page that there are", Why: "who writes the name of a table wrong takes another order, or the page, for what was asked for",
+	At: "cmd/internal/console/internal/table (*Within).Err", Do: []Op{Never("sorts")},
+	Package: "cmd/internal/console", Test: "TestTablesOfOnePage",
+}, {
+	Name: "the order of a table within a page", Why: "a page that says to be sorted has its rows, and its file, in another order",
+	At: "cmd/internal/console/internal/table (Columns).In", Do: []Op{Never("by")},
+	Package: "cmd/internal/console", Test: "TestEachTable",
+}, {
+	Name: "the whole of a table that shows the first", Why: "a file that looks whole has the first fifty jobs of a batch",
+	At: "cmd/internal/console (*batchPage).tables", Do: []Op{DropCase("Truncated")},
+	Package: "cmd/internal/console", Test: "TestTablesOfOnePage",
+}, {
+	Name: "no order of a part of the failed attempts", Why: "the first thousand of many look as if they were all, in order",
+	At: "cmd/internal/console (*batchPage).tables", Do: []Op{Always("RetriesTotal", "most")},
+	Package: "cmd/internal/console", Test: "TestTablesOfOnePage",
+}, {
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
 	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
 	Package: "cmd/internal/console", Test: "TestDepositForm",

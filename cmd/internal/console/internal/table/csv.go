@@ -21,6 +21,7 @@ func (c Columns[T]) Download(v *ask.Visit, w http.ResponseWriter) error {
 	if v.URL.Query().Get("sort") != "" && c.Orders.Any == "" {
 		pages = func(yield func([]T, error) bool) { yield(c.sorted(v, chosen)) }
 	}
+	noun, _, _ := strings.Cut(c.Operation, ".")
 	var out *export.CSV
 	for items, err := range pages {
 		if err != nil {
@@ -30,7 +31,7 @@ func (c Columns[T]) Download(v *ask.Visit, w http.ResponseWriter) error {
 			return err
 		}
 		if out == nil {
-			if out, err = c.Begin(w); err != nil {
+			if out, err = c.Begin(w, noun); err != nil {
 				return nil //nolint:nilerr // the client has gone
 			}
 		}
@@ -54,11 +55,10 @@ func (c Columns[T]) Row(item T) (row []any) {
 	return row
 }
 
-// Begin begins a file.
-func (c Columns[T]) Begin(w http.ResponseWriter) (*export.CSV, error) {
-	noun, _, _ := strings.Cut(c.Operation, ".")
+// Begin begins a file of a name.
+func (c Columns[T]) Begin(w http.ResponseWriter, name string) (*export.CSV, error) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": noun + ".csv"}))
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name + ".csv"}))
 	var names []string
 	for _, col := range c.List {
 		if col.name != "" {

@@ -28,18 +28,19 @@ func (c Columns[T]) Listed(v *ask.Visit) (Table, error) {
 	}
 	t := c.Table(p.Items)
 	t.Total = p.Total
-	t.CSV = form.Address(v.URL.Path+".csv", WithoutPage(chosen), "sort", query.Get("sort"))
+	path := v.URL.EscapedPath()
+	t.CSV = form.Address(path+cmp.Or(c.File, ".csv"), WithoutPage(chosen), "sort", query.Get("sort"))
 	if query.Get("cursor") != "" {
-		t.First = form.Address(v.URL.Path, query, "cursor", "")
+		t.First = form.Address(path, query, "cursor", "")
 	}
 	if p.Next != "" {
-		t.Next = form.Address(v.URL.Path, query, "cursor", string(p.Next))
+		t.Next = form.Address(path, query, "cursor", string(p.Next))
 	}
 	delete(query, "cursor") // which is one in the order of now
 	if c.Orders.Any != "" {
-		c.ordered(&t, v.URL.Path, query)
+		c.ordered(&t, path, query)
 	} else {
-		c.Sortable(&t, v.URL.Path, query)
+		c.Sortable(&t, path, query)
 	}
 	return t, nil
 }
@@ -78,10 +79,16 @@ func (c Columns[T]) named(v *ask.Visit) (values []string) {
 // parameters returns those of the operation: of which the order is one if it sorts the list.
 func (c Columns[T]) parameters(v *ask.Visit) (url.Values, error) {
 	chosen, err := v.Parameters()
-	if sort := v.URL.Query().Get("sort"); err == nil && sort != "" && c.Orders.Any != "" {
+	if err != nil {
+		return nil, err
+	}
+	if sort := v.URL.Query().Get("sort"); sort != "" && c.Orders.Any != "" {
 		chosen.Set("sort", sort)
 	}
-	return chosen, err
+	for name, values := range c.Given {
+		chosen[name] = values
+	}
+	return chosen, nil
 }
 
 // WithoutPage returns what is chosen, without which part of it.
@@ -103,7 +110,7 @@ func (c Columns[T]) ordered(t *Table, path string, query url.Values) {
 	}
 	for i, col := range c.List {
 		if col.name == c.Orders.Any || few && c.Orders.Has(col.name) {
-			t.sortBy(i, col.name, path, query)
+			t.sortBy(i, col.name, "sort", path, query)
 		}
 	}
 	if !few {

@@ -29,11 +29,13 @@ func Col[T any](name, label string, value func(T) any) Column[T] {
 
 // Columns are a list of an operation as a table.
 type Columns[T any] struct {
-	Operation string   // that lists, "" = what it lists is there already
-	Title     string   // what is listed
-	None      string   // what is said when nothing is
-	Whole     bool     // it has one page
-	Names     []string // values of the path that its operation is of
+	Operation string     // that lists, "" = what it lists is there already
+	Title     string     // what is listed
+	None      string     // what is said when nothing is
+	Whole     bool       // it has one page
+	Names     []string   // values of the path that its operation is of
+	Given     url.Values // parameters of the operation besides those of the address
+	File      string     // the address of the file after that of the page, "" = .csv
 	List      []Column[T]
 	// Orders are those that the operation sorts the list by; without them it is read and sorted here.
 	Orders    app.Orders
@@ -48,6 +50,7 @@ func (c Columns[T]) Without(names ...string) []Column[T] {
 
 // Table is a table as its template takes it.
 type Table struct {
+	// Name is that of a table within a page, "" = the page is about it.
 	Name, Title, None string
 	Heads             []Head
 	Rows              [][]cell.Cell
@@ -85,9 +88,10 @@ func (c Columns[T]) Table(items []T) Table {
 	return t
 }
 
-// sortBy makes the head of a column lead to the list in its order, from its end if it is in it.
-func (t *Table) sortBy(i int, name, path string, query url.Values) {
-	by, down := strings.CutPrefix(query.Get("sort"), "-")
+// sortBy makes the head of a column lead to the list in its order, which a parameter of the address
+// is, and from its end if it is in it.
+func (t *Table) sortBy(i int, name, parameter, path string, query url.Values) {
+	by, down := strings.CutPrefix(query.Get(parameter), "-")
 	to := name
 	if by == name {
 		t.Heads[i].Sorted = "ascending"
@@ -95,14 +99,20 @@ func (t *Table) sortBy(i int, name, path string, query url.Values) {
 			t.Heads[i].Sorted, to = "descending", name
 		}
 	}
-	t.Heads[i].To = form.Address(path, query, "sort", to)
+	t.Heads[i].To = form.Address(path, query, parameter, to)
 }
 
 // Sortable makes the heads lead to the list in the order of each column that has one.
 func (c Columns[T]) Sortable(t *Table, path string, query url.Values) {
+	c.heads(t, "sort", path, query)
+}
+
+// heads makes them lead to the table in the order of each column that has one, which a parameter of
+// the address is.
+func (c Columns[T]) heads(t *Table, parameter, path string, query url.Values) {
 	for i, col := range c.List {
 		if col.name != "" {
-			t.sortBy(i, col.name, path, query)
+			t.sortBy(i, col.name, parameter, path, query)
 		}
 	}
 }
