@@ -275,13 +275,13 @@ func everywhere(s people.Self) bool {
 }
 
 // mediaTypes are those of the files that pages are made of.
-var mediaTypes = map[string]string{"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
+var mediaTypes = map[string]string{"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8", "deposit.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"}
 
 // digest is that of the files that pages are made of: it is in their addresses, so that a
 // browser keeps them until they change.
 var digest = sync.OnceValue(func() string {
 	sum := sha256.New()
-	for _, name := range []string{"console.css", "console.js", "icon.svg"} {
+	for _, name := range []string{"console.css", "console.js", "deposit.js", "icon.svg"} {
 		text, err := made(name)
 		if err != nil {
 			panic(err) // a fault of the build

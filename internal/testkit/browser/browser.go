@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -224,10 +226,19 @@ func (p *Tab) Text() string {
 	return text
 }
 
-// Choose chooses a file in a field.
-func (p *Tab) Choose(selector, file string) {
+// Choose chooses files in a field.
+func (p *Tab) Choose(selector string, files ...string) {
 	p.t.Helper()
-	p.Do(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{file}))
+	p.Do(chromedp.SetUploadFiles(chromedp.CSS(selector), files))
+}
+
+// Drop drops files and directories where a selector is, as a hand does.
+func (p *Tab) Drop(selector string, files ...string) {
+	p.t.Helper()
+	at := Eval[[]float64](p, `(() => { const e = document.querySelector(`+strconv.Quote(selector)+`); e.scrollIntoView(); const r = e.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		call(p, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: at[0], Y: at[1], Data: &input.DragData{Items: []*input.DragDataItem{}, Files: files, DragOperationsMask: 1}})
+	}
 }
 
 // At returns the path and query of the page; "" while another page is loaded.
