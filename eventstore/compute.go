@@ -84,7 +84,8 @@ type Leases interface {
 
 var entryKind = kind[compute.Entry]{compute.Evolve, func(c *Change, t *Transition[compute.Entry]) { c.Entry = t }}
 
-// RequestEntry makes an entry, or returns the one that was made under the same key.
+// RequestEntry makes an entry, or returns the one that was made under the same key. In a dry run the
+// entry that it would make has no id.
 func (h *Handler) RequestEntry(ctx context.Context, cmd compute.Request, m Meta) (Result[compute.Entry], error) {
 	h.ensureCommandID(&m)
 	return retry(ctx, "request", domain.Aggregate{Kind: domain.KindEntry, ID: cmd.Work.Key}, func() (Result[compute.Entry], error) {
@@ -100,6 +101,9 @@ func (h *Handler) RequestEntry(ctx context.Context, cmd compute.Request, m Meta)
 		}
 		if _, err := compute.Decide(compute.Entry{}, cmd); err != nil {
 			return Result[compute.Entry]{}, err // before an id is used up
+		}
+		if m.DryRun {
+			return h.entry(ctx, Loaded[compute.Entry]{}, cmd, m)
 		}
 		id, err := h.Entries.ReserveEntryID(ctx)
 		if err != nil {

@@ -212,14 +212,20 @@ type Retried struct {
 // lacks from the log. Tables that were made by other rules are not changed:
 // [*VersionError].
 func RetryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (Retried, error) {
-	out, err := retryPoison(ctx, db, source, a)
-	if err != nil {
-		return out, fmt.Errorf("retry %s: %w", a, err)
-	}
-	return out, nil
+	return retryPoison(ctx, db, source, a, true)
 }
 
-func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (out Retried, err error) {
+// TryPoison returns what [RetryPoison] would do, and changes nothing.
+func TryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) (Retried, error) {
+	return retryPoison(ctx, db, source, a, false)
+}
+
+func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate, keep bool) (out Retried, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("retry %s: %w", a, err)
+		}
+	}()
 	out.Aggregate = a
 	tx, err := db.BeginTx(ctx, tables.Writing)
 	if err != nil {
@@ -247,7 +253,9 @@ func retryPoison(ctx context.Context, db DB, source Source, a domain.Aggregate) 
 	if err != nil {
 		return out, err
 	}
-	out.Waiting = len(r.rows) - out.Applied
+	if out.Waiting = len(r.rows) - out.Applied; !keep {
+		return out, nil // what was done is rolled back
+	}
 	if err := r.q.Notify(ctx, strconv.FormatInt(at.Seq, 10)); err != nil {
 		return out, fmt.Errorf("wake the readers: %w", err)
 	}

@@ -112,6 +112,21 @@ func TestPoison(t *testing.T) {
 			if err != nil || row.Attempts != 4 || !strings.Contains(row.Error, "half an event") || row.Data != "{\uFFFD" {
 				t.Fatalf("%+v, %v", row, err)
 			}
+			before := digests(t, db)
+			retried, err = projections.TryPoison(ctx, db, sourceOf(w.log), bad.Aggregate)
+			if err != nil || retried.Applied != w.after(at) || retried.Waiting != 0 || retried.Err != nil {
+				t.Fatalf("tried: %+v, %v", retried, err)
+			}
+			tried, err := projections.TryPoison(ctx, db, spoiled(w.log, at), bad.Aggregate)
+			if err != nil || tried.Applied != 0 || tried.Waiting != w.after(at) || tried.Err == nil {
+				t.Fatalf("tried too early: %+v, %v", tried, err)
+			}
+			if now, err := query.PoisonAt(ctx, db, bad.Seq); err != nil || !cmp.Equal(row, now) {
+				t.Errorf("a retry that was only tried is counted: %+v, %v", now, err)
+			}
+			if diff := cmp.Diff(before, digests(t, db)); diff != "" {
+				t.Errorf("a retry that was only tried has changed (-before +after):\n%s", diff)
+			}
 			retried, err = projections.RetryPoison(ctx, db, sourceOf(w.log), bad.Aggregate)
 			if err != nil || retried.Applied != w.after(at) || retried.Waiting != 0 || retried.Err != nil {
 				t.Fatalf("retried: %+v, %v", retried, err)

@@ -25,6 +25,7 @@ var entryTests = tests{
 	"entry, tried again and purged":  entryTriedAgain,
 	"entry, while claims are paused": entriesPaused,
 	"entry, leased and completed":    entryLeased,
+	"entry, request only tried":      entryTried,
 	"entry of an overdue lease":      entryOverdue,
 	"entry, claimed by one request":  entryClaimedOnce,
 	"entry, taken by the rules":      entriesByTheRules,
@@ -72,6 +73,32 @@ func entryRequestedOnce(t *testing.T, e Env) {
 	one.WantErr(err, eventstore.ErrNotFound)
 	_, err = two.Store.EntryOfKey(t.Context(), "none")
 	one.WantErr(err, eventstore.ErrNotFound)
+}
+
+// entryTried: a request that is only tried makes no entry and uses up no id.
+func entryTried(t *testing.T, e Env) {
+	k := NewKit(t, e.Open(t))
+	only := Operator()
+	only.DryRun = true
+	request := compute.Request{Work: entry.Work{Dataset: "maps", Priority: 7, Key: "k"}, Request: entry.Request{Submitter: "ana", Inputs: []string{"http://files.test/a"}}}
+	first := k.Request("tides", "", 100, "other").State.ID
+	if tried := must[eventstore.Result[compute.Entry]](k)(k.Handler.RequestEntry(t.Context(), request, only)); tried.State.ID != "" || tried.State.State != entry.Pending || tried.State.Work.Priority != 7 {
+		t.Errorf("it would be %+v", tried.State)
+	}
+	_, err := k.Store.EntryOfKey(t.Context(), "k")
+	k.WantErr(err, eventstore.ErrNotFound)
+	request.Work.Key = ""
+	if _, err := k.Handler.RequestEntry(t.Context(), request, only); err == nil {
+		t.Error("what would be refused is not, when it is tried")
+	}
+	made := k.Request("maps", "", 100, "k").State.ID
+	if number := func(id compute.ID) (n int) { _, _ = fmt.Sscanf(string(id), "eid%d", &n); return n }; number(made) != number(first)+1 {
+		t.Errorf("after a trial the entry %s follows %s", made, first)
+	}
+	request.Work.Key = "k"
+	if again := must[eventstore.Result[compute.Entry]](k)(k.Handler.RequestEntry(t.Context(), request, only)); again.State.ID != made {
+		t.Errorf("under the key of %s it would be %+v", made, again.State)
+	}
 }
 
 func entryCompleted(t *testing.T, e Env) {

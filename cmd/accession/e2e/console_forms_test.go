@@ -170,8 +170,8 @@ func TestConsoleChangesSettings(t *testing.T) {
 		{"new/timeouts", map[string]string{"download_seconds": "7201"}, "It would", "timeouts show", "2h0m1s"},
 		{"new/transfer-stop", nil, "It would", "", ""},
 		{"new/transfer-start", nil, "It would", "", ""},
-		{"new/poison-retry", nil, "It cannot be tried before", "", ""},
-		{"new/work", map[string]string{"dataset": "tides", "inputs": "https://data.example.org/1"}, "It cannot be tried before", "compute ls", "tides"},
+		{"new/poison-retry", nil, "It would be done", "", ""},
+		{"new/work", map[string]string{"dataset": "tides", "inputs": "https://data.example.org/1"}, "waits in the compute queue with the priority", "compute ls", "tides"},
 	} {
 		f.p.Open(c.url + "/console/" + s.path)
 		if s.fields != nil || browser.Eval[bool](f.p, `document.querySelector(".act [name=step]") !== null`) {

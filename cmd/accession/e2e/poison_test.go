@@ -61,6 +61,15 @@ func TestPoisonIsHeld(t *testing.T) {
 	in.says(0, words("poison ls --older-than 1d"), "no events are held")
 	in.says(0, words("poison ls --since 1d --limit 2"), "2 of 3 events", "--cursor")
 	in.says(2, words("poison ls --cursor x"), "no cursor")
+	attempts := func() (n int) {
+		in.must(in.db.QueryRow(in.ctx(), `select sum(attempts) from accession.poison_event`).Scan(&n))
+		return n
+	}
+	before := attempts()
+	in.says(1, words("poison retry --all --dry-run"), "job/jid0000009998", "ce-specversion", "nothing was changed")
+	if n := attempts(); n != before {
+		t.Errorf("a dry run counts as an attempt: %d, before %d", n, before)
+	}
 	done, err := tables.RetryPoison(in.ctx(), in.app, domain.Aggregate{Kind: domain.KindJob, ID: "jid0000009999"})
 	if err != nil || len(done) != 1 || done[0].Applied != 0 || done[0].Waiting != 1 || done[0].Error == "" {
 		t.Errorf("%+v, %v", done, err)

@@ -68,7 +68,6 @@ type act struct {
 	Reason      string // as it was written
 	Key, Match  string // of the request
 	Priority    string // that a job gets, "" = it is not about that, or not known yet
-	Tried       bool   // it was, or can be, tried before
 	Unreasoned  bool   // it takes no reason
 	Asks        bool   // for the priority or the fields, before anything is previewed
 	Fields      []form.Field
@@ -89,7 +88,7 @@ func doing(v *visit, kind string) (a act, q question.Question, err error) {
 		return a, q, problem.Of(app.NotFound, "there is no such action", "the page of the thing has those there are")
 	}
 	q = question.Of(kind, verb)
-	a = act{Verb: verb, Label: cmp.Or(q.Label, wordsOf(verb)), Tried: q.Tried, Unreasoned: q.Unreasoned, Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
+	a = act{Verb: verb, Label: cmp.Or(q.Label, wordsOf(verb)), Unreasoned: q.Unreasoned, Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
 	switch kind {
 	case "queues", "collections", "deposit-queues":
 		a.Back = Path + "queues"
@@ -235,11 +234,8 @@ func tried(v *visit, kind string, a act, q question.Question) (page, error) {
 		a.Match = sent
 		header.Set("If-Match", sent)
 	}
-	if q.Tried { // what needs a reason is tried with one
-		err = a.request(v, q, given, "preview", a.query(url.Values{"dry_run": {"true"}}), header)
-	} else if _, a.Problem, err = q.Written(a.Name, given, ""); a.Problem == nil {
-		a.Facts = writtenIn(a.Fields)
-	}
+	// What needs a reason is tried with one.
+	err = a.request(v, q, given, "preview", a.query(url.Values{"dry_run": {"true"}}), header)
 	p := a.page(kind)
 	if p.Status = 0; len(a.Fields) > 0 && a.Problem != nil {
 		return a.again(v, kind, q, now)
@@ -268,14 +264,6 @@ func (a act) again(v *visit, kind string, q question.Question, now string) (page
 	p := a.page(kind)
 	p.Status = a.Problem.Status
 	return p, nil
-}
-
-// writtenIn returns what was written in fields.
-func writtenIn(fields []form.Field) (all []fact) {
-	for _, f := range fields {
-		all = append(all, facts(f.Label, strings.Join(f.Values, ", "))...)
-	}
-	return all
 }
 
 // request requests an action, and keeps what becomes of it.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -59,8 +60,21 @@ func TestEachOperationHasItsForm(t *testing.T) {
 	}
 }
 
-// TestFormsOfInputs: an action asks for what the input of its operation has, is previewed where that
-// can be tried, and only then, and sends what was written, with the reason where one is taken.
+// TestActionsArePreviewed: the operation of each action can be tried before.
+func TestActionsArePreviewed(t *testing.T) {
+	t.Parallel()
+	for kind, of := range question.Actions {
+		for _, verb := range slices.Concat(of.Verbs, of.All) {
+			op := operation.Named(question.Of(kind, verb).Operation)
+			if !slices.ContainsFunc(reflect.VisibleFields(op.Input), func(f reflect.StructField) bool { return f.Tag.Get("query") == "dry_run" }) {
+				t.Errorf("%s of %s: %s takes no dry_run", verb, kind, op.Name)
+			}
+		}
+	}
+}
+
+// TestFormsOfInputs: an action asks for what the input of its operation has, is previewed, and sends
+// what was written, with the reason where one is taken.
 func TestFormsOfInputs(t *testing.T) {
 	t.Parallel()
 	for name, f := range map[string]struct {
@@ -71,7 +85,6 @@ func TestFormsOfInputs(t *testing.T) {
 		fields  url.Values
 		request string
 		body    string // without reason
-		untried bool
 		then    string
 	}{
 		"dataset": {path: "datasets/d1/do/set", shows: `{"profile":"maps","group_pattern":"^x","rules":{"min_files":2}}`, asks: `&#34;min_files&#34;: 2`, fields: url.Values{"profile": {"maps"}, "group_pattern": {""}, "rules": {`{"min_files":3}`}},
@@ -91,9 +104,9 @@ func TestFormsOfInputs(t *testing.T) {
 		"stop drops":   {path: "new/transfer-stop", request: "/v1/uploads/stop"},
 		"new slot": {path: "new/slot", asks: `name="from"`, fields: url.Values{"dataset": {"d1"}, "group": {"g"}, "from": {"2026-11-01"}, "to": {"2026-11-02 12:00"}}, request: "/v1/slots", body: `"dataset":"d1","from":"2026-11-01T00:00:00Z","group":"g","to":"2026-11-02T12:00:00Z"`,
 			answer: `{"id":"d1:g"}`, then: "/console/slots/d1:g"},
-		"new work": {path: "new/work", asks: `name="inputs"`, fields: url.Values{"dataset": {"d1"}, "inputs": {"https://data.example.org/1"}}, request: "/v1/compute/entries", body: `"dataset":"d1","inputs":["https://data.example.org/1"]`, untried: true,
+		"new work": {path: "new/work", asks: `name="inputs"`, fields: url.Values{"dataset": {"d1"}, "inputs": {"https://data.example.org/1"}}, request: "/v1/compute/entries", body: `"dataset":"d1","inputs":["https://data.example.org/1"]`,
 			answer: `{"id":"eid0000000001"}`, then: "/console/compute/eid0000000001"},
-		"poison": {path: "new/poison-retry", asks: `name="aggregate"`, fields: url.Values{"aggregate": {"job/jid0000000001"}}, request: "/v1/poison/retry", body: `"aggregate":"job/jid0000000001"`, untried: true, answer: `{"items":[{"aggregate":"job/jid0000000001","applied":4711,"waiting":0}]}`},
+		"poison": {path: "new/poison-retry", asks: `name="aggregate"`, fields: url.Values{"aggregate": {"job/jid0000000001"}}, request: "/v1/poison/retry", body: `"aggregate":"job/jid0000000001"`, answer: `{"items":[{"aggregate":"job/jid0000000001","applied":4711,"waiting":0}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,9 +144,9 @@ func TestFormsOfInputs(t *testing.T) {
 				return string(sorted)
 			}
 			switch want := f.request + "?dry_run=true   " + body("preview"); {
-			case f.untried && len(c.sent) > 0, !f.untried && !slices.Equal(c.sent, []string{want}):
+			case !slices.Equal(c.sent, []string{want}):
 				t.Fatalf("%q, want %s", c.sent, want)
-			case strings.Contains(text, "cannot be tried before") != f.untried, strings.Contains(text, `name="reason"`) != reasoned:
+			case strings.Contains(text, `name="reason"`) != reasoned:
 				t.Errorf("the preview: %s", text)
 			}
 			form := maps.Clone(f.fields)

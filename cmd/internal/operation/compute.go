@@ -18,7 +18,7 @@ import (
 
 // EntrySubmit requests an entry of the compute queue.
 type EntrySubmit struct {
-	Once
+	Setting
 	Body struct {
 		Dataset  string   `json:"dataset" minLength:"1" maxLength:"128" example:"tides" doc:"Dataset that the work is about"`
 		Group    string   `json:"group,omitempty" maxLength:"128" example:"2026-03" doc:"Group of the dataset; none = all of it"`
@@ -27,8 +27,6 @@ type EntrySubmit struct {
 		Inputs   []string `json:"inputs" minItems:"1" maxItems:"100" doc:"URLs of the inputs, in the order in which the worker's command gets them"`
 	}
 }
-
-func (e *EntrySubmit) prepare(op *Operation, c *Call) error { return e.command(op, c, "") }
 
 // EntryID names an entry of the compute queue.
 type EntryID struct {

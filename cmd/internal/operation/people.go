@@ -28,7 +28,7 @@ type Keyed struct {
 // key implements keyed.
 func (k *Keyed) key() string { return k.Key }
 
-// Trial is what commands about users and keys take that are tried.
+// Trial is what commands take that are tried, and have no version.
 type Trial struct {
 	DryRun bool `query:"dry_run" doc:"Answer with what would change, and change nothing"`
 }

@@ -25,6 +25,7 @@ type PoisonShow struct {
 
 // PoisonRetry says which held events are applied.
 type PoisonRetry struct {
+	Trial
 	Body struct {
 		Aggregate string `json:"aggregate,omitempty" maxLength:"200" example:"job/jid0000000042" doc:"Only those of this batch, job, file or setting; absent = all"`
 		Reason    string `json:"reason,omitempty" maxLength:"500" doc:"Why; the audit has it"`

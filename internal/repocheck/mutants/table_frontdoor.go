@@ -486,9 +486,17 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Never("PostForm", "Filled")},
 	Package: "cmd/internal/console", Test: "TestPeopleForms",
 }, {
-	Name: "forms of what cannot be tried", Why: "who looks what a request would do makes it",
-	At: "cmd/internal/console tried", Do: []Op{Always("Tried")},
+	Name: "the trial of what a form asks for", Why: "an operator gives a reason for what was not tried before",
+	At: "cmd/internal/console tried", Do: []Op{Drop("request", "dry_run")},
 	Package: "cmd/internal/console", Test: "TestFormsOfInputs",
+}, {
+	Name: "what is only tried of requests of work", Why: "the preview of a request makes it",
+	At: "eventstore (*Handler).RequestEntry", Do: []Op{Never("DryRun")},
+	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_request_only_tried",
+}, {
+	Name: "what is only tried of held events", Why: "the preview of a retry applies what is held",
+	At: "projections retryPoison", Do: []Op{Never("keep")},
+	Package: "projections", Test: "TestPoison",
 }, {
 	Name: "the version that a form was filled with", Why: "an administrator overwrites what another one has set while the form was open",
 	At: "cmd/internal/console tried", Do: []Op{Drop("Set", "If-Match")},

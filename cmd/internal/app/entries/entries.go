@@ -44,6 +44,9 @@ type Work struct {
 	Claimed   domain.Time   `json:"claimed_at,omitzero"`
 	Ended     domain.Time   `json:"ended_at,omitzero"`
 	Result    *Result       `json:"result,omitempty"`
+	// DryRun says that nothing was requested: it would be so, and have an id then unless it is there.
+	DryRun  bool     `json:"dry_run,omitempty"`
+	Effects []string `json:"effects,omitempty"` // what a request would do, as sentences
 }
 
 // Result is the result of an entry.
@@ -99,6 +102,11 @@ func Submit(ctx context.Context, a *app.App, asked Asked) (e Work, err error) {
 		return e, err
 	}
 	res, err := handler.RequestEntry(ctx, cmd, a.Meta())
+	if err == nil && res.State.ID == "" { // it was only tried
+		e = of(res.State)
+		e.DryRun, e.Effects = true, []string{fmt.Sprintf("work is requested, and waits in the compute queue with the priority %d", e.Priority)}
+		return e, nil
+	}
 	if errors.Is(err, eventstore.ErrUnknown) {
 		err = fmt.Errorf("the work may have been requested; request it again, which makes no second entry: %w", err)
 	}
@@ -113,6 +121,9 @@ func known(ctx context.Context, a *app.App, e Work, cmd compute.Request) (Work, 
 	if e.Dataset != cmd.Work.Dataset || e.Group != cmd.Work.Group || !slices.Equal(e.Inputs, cmd.Request.Inputs) {
 		return Work{}, &app.Error{Kind: app.KeyReused, Err: fmt.Errorf("the key %q is that of %s, which has another dataset, group or inputs", e.Key, e.ID),
 			Hint: "`accession compute show " + string(e.ID) + "` shows them; request other work under another key, or under none"}
+	}
+	if e.DryRun = a.DryRun; e.DryRun {
+		e.Effects = []string{fmt.Sprintf("nothing is requested: it is there as %s, under the key %q", e.ID, e.Key)}
 	}
 	return withResult(ctx, a, e)
 }

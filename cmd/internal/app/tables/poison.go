@@ -68,10 +68,11 @@ type PoisonRetried struct {
 	Applied   int    `json:"applied"` // events that the tables have now
 	Waiting   int    `json:"waiting"` // events that are still held
 	Error     string `json:"error,omitempty"`
+	DryRun    bool   `json:"dry_run,omitempty"` // nothing was applied: it would be so
 }
 
 // RetryPoison applies what is held of one aggregate, or of all of them (the zero
-// aggregate), each up to the first event that cannot be applied.
+// aggregate), each up to the first event that cannot be applied; with DryRun it returns what it would do.
 func RetryPoison(ctx context.Context, a *app.App, one domain.Aggregate) (out []PoisonRetried, err error) {
 	defer app.Explained(&err, "retry held events")
 	db, err := a.Open.DB(ctx)
@@ -82,7 +83,10 @@ func RetryPoison(ctx context.Context, a *app.App, one domain.Aggregate) (out []P
 	if err != nil {
 		return nil, err
 	}
-	list := []domain.Aggregate{one}
+	retry, list := projections.RetryPoison, []domain.Aggregate{one}
+	if a.DryRun {
+		retry = projections.TryPoison
+	}
 	if one.ID == "" {
 		if list, err = query.HeldAggregates(ctx, db); err != nil {
 			return nil, err
@@ -90,14 +94,14 @@ func RetryPoison(ctx context.Context, a *app.App, one domain.Aggregate) (out []P
 	}
 	out = []PoisonRetried{}
 	for _, held := range list {
-		r, err := projections.RetryPoison(ctx, db, source, held)
+		r, err := retry(ctx, db, source, held)
 		if errors.Is(err, query.ErrNotFound) && one.ID == "" {
 			continue // another process has released it
 		}
 		if err != nil {
 			return out, err
 		}
-		row := PoisonRetried{ID: held.String(), Aggregate: held.String(), Applied: r.Applied, Waiting: r.Waiting}
+		row := PoisonRetried{ID: held.String(), Aggregate: held.String(), Applied: r.Applied, Waiting: r.Waiting, DryRun: a.DryRun}
 		if r.Err != nil {
 			row.Error = r.Err.Error()
 		}

@@ -71,9 +71,16 @@ Without --key the key is made of dataset, group and inputs.`,
 	c.Flags().StringArrayVar(&b.Inputs, "input", nil, "`URL` of an input; required, may be repeated")
 	_ = c.MarkFlagRequired("input") // it is there
 	c.Flags().BoolVar(&wait, "wait", false, "wait for its end")
+	c.Flags().BoolVar(&in.DryRun, "dry-run", false, "show what would happen, and change nothing")
+	c.MarkFlagsMutuallyExclusive("wait", "dry-run")
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, _ []string) error {
 		b.Priority = &priority
 		made, err := door.Carry[entries.Work](ctx, d, "compute.submit", &in)
+		if err == nil && made.DryRun {
+			return e.Show(made, func(w io.Writer) {
+				fmt.Fprintf(w, "%s (dry run: nothing was changed)\n", export.Line(strings.Join(made.Effects, "; ")))
+			})
+		}
 		if err != nil || !wait || made.Over() {
 			return e.one(made, err)
 		}

@@ -127,6 +127,7 @@ func parseSeq(s string) (uint64, error) {
 
 func (e Env) retry() *cobra.Command {
 	var all bool
+	in := &operation.PoisonRetry{}
 	c := &cobra.Command{
 		Use:   "retry [KIND/ID]",
 		Short: "Apply held events of one aggregate or of all",
@@ -146,7 +147,6 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 			return nil
 		},
 		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
-			in := &operation.PoisonRetry{}
 			in.Body.Aggregate = strings.Join(args, "") // one, or none = all
 			page, err := door.Carry[app.Page[tables.PoisonRetried]](ctx, d, "poison.retry", in)
 			if err != nil {
@@ -157,6 +157,9 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 				render.Rows(w, noPoison, render.Row{"aggregate", "applied", "still held", "why"}, done, func(d tables.PoisonRetried) render.Row {
 					return render.Row{d.Aggregate, d.Applied, d.Waiting, export.Line(d.Error)}
 				})
+				if in.DryRun && len(done) > 0 {
+					fmt.Fprintln(w, "\ndry run: nothing was changed")
+				}
 			}); err != nil {
 				return err
 			}
@@ -164,5 +167,6 @@ in the order of the log, as far as possible. The projector may run meanwhile. Ex
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "retry all held events")
+	c.Flags().BoolVar(&in.DryRun, "dry-run", false, "show what would happen, and change nothing")
 	return c
 }

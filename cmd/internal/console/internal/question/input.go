@@ -30,7 +30,6 @@ func (q Question) asking(ofThing bool) Question {
 			asked.Needed = true
 			q.Fields = append(q.Fields, asked)
 		}
-		q.Tried = q.Tried || f.Tag.Get("query") == "dry_run"
 	}
 	q.Unreasoned = true
 	body, _ := in.FieldByName("Body")

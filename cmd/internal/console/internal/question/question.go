@@ -32,8 +32,8 @@ type Question struct {
 	// Body returns the body of the request, nil = the reason. An error that is a problem is about
 	// what was written.
 	Body func(id string, given url.Values, why string) (any, error)
-	// Tried says that the operation says before what it would do; Unreasoned that it takes no reason.
-	Tried, Unreasoned bool
+	// Unreasoned says that the operation takes no reason.
+	Unreasoned bool
 }
 
 // asked are the actions that ask for what the input of their operation has, by the pages of their
@@ -84,13 +84,12 @@ func Of(kind, verb string) Question {
 	of, noun := kind+"/"+verb, Actions[kind].Noun
 	if q, is := ofPeople[of]; is {
 		q.Operation = cmp.Or(q.Operation, noun+"."+verb)
-		q.Tried = true
 		return q
 	}
 	q, is := asked[of]
 	if !is {
 		q = only[of]
-		q.Operation, q.Tried = cmp.Or(q.Operation, noun+"."+verb), true
+		q.Operation = cmp.Or(q.Operation, noun+"."+verb)
 		return q
 	}
 	q.Operation = cmp.Or(q.Operation, noun+"."+verb)
