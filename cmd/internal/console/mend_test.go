@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestPagesSayHowToMend(t *testing.T) {
 		},
 		access.Operator: {"bulk/b1": {"/console/jobs?collection=a&#43;b&amp;state=failed"}},
 	} {
-		h := opened(t, &told{answers: a.answers}, role)
+		h := opened(t, &told{answers: maps.Clone(a.answers)}, role)
 		for path, wants := range wants {
 			text := visited(h, http.MethodGet, Path+path, nil).Body.String()
 			for _, want := range wants {
