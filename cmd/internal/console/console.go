@@ -84,7 +84,7 @@ func (c *Console) Routes() []Route {
 		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
 	}
 	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.Download, "jobs": jobColumns.Download, "files": fileColumns.Download} {
-		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false}, Route{"GET " + Path + name + "/all", c.page(c.previewMany(name)), false}, Route{"POST " + Path + name + "/all", c.beginMany(name), false})
+		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false})
 	}
 	all = append(all, Route{"GET " + Path + "events.csv", c.download(eventsFile), false})
 	all = append(all, Route{"GET " + Path + "bulk.csv", c.download(bulkColumns.Download), false}, Route{"GET " + Path + "bulk/{id}/items.csv", c.download(bulkItemColumns.Download), false}, Route{"GET " + Path + "failures.csv", c.download(failuresCSV.Download), false})
@@ -92,7 +92,10 @@ func (c *Console) Routes() []Route {
 	for _, f := range c.further() {
 		all = append(all, Route{"GET " + Path + f.name, c.page(f.show), false}, Route{"GET " + Path + f.name + ".csv", f.download, false})
 	}
-	for kind := range question.Actions {
+	for kind, of := range question.Actions {
+		if len(of.All) > 0 {
+			all = append(all, Route{"GET " + Path + kind + "/all", c.page(c.previewMany(kind)), false}, Route{"POST " + Path + kind + "/all", c.beginMany(kind), false})
+		}
 		at := Path + kind + "/{id}/do/{verb}"
 		if kind == question.New {
 			at = Path + kind + "/{verb}"

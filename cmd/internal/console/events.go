@@ -31,7 +31,7 @@ const (
 // pagesOf are the pages of things by their kind.
 var pagesOf = map[domain.Kind]func(string) string{domain.KindBatch: toBatch, domain.KindJob: toJob, domain.KindFile: toFile, domain.KindEntry: toEntry, domain.KindQuery: toQuery, domain.KindSlot: toSlot}
 
-var eventColumns = table.Columns[happened]{Operation: "event.follow", Title: "Events", None: "No such event is here. Choose fewer conditions to see others.", List: slices.Concat([]table.Column[happened]{
+var eventColumns = table.Columns[happened]{Operation: "event.follow", Title: "Events", None: "No such event is here: choose fewer conditions to see others.", List: slices.Concat([]table.Column[happened]{
 	table.Col("seq", "Sequence", func(h happened) any { return strconv.FormatUint(h.Seq, 10) }),
 }, lifeColumns.List[:2], []table.Column[happened]{
 	table.Col("subject", "Of", func(h happened) any {

@@ -24,7 +24,7 @@ type failed struct {
 	requeue string // the preview of requeueing just these, "" = the caller may not, or no filter chooses just these
 }
 
-var failureGroups = table.Columns[failed]{Operation: "job.failures", Title: "Failed jobs by reason", None: "No job has failed, as far as these conditions choose.", Whole: true, List: []table.Column[failed]{
+var failureGroups = table.Columns[failed]{Operation: "job.failures", Title: "Failed jobs by reason", None: "No job has failed, as far as these conditions choose: there is nothing to do.", Whole: true, List: []table.Column[failed]{
 	table.Col("jobs", "Jobs", func(f failed) any { return cell.CountTo(f.Jobs, f.to) }),
 	table.Col("", "Action", func(f failed) any {
 		if f.requeue == "" {

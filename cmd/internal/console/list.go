@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
@@ -45,6 +46,9 @@ type list struct {
 // batches, jobs and files.
 var changes = map[string]string{"query.ls": "query", "slot.ls": "slot,file", "dataset.ls": "slot,file,setting", "compute.ls": "entry", "drop.ls": "batch,setting"}
 
+// rightOn is where a user acts who gives commands to all on a list, "" = in some collection.
+var rightOn = map[string]string{"compute": everything, "queries": everything, "deposits": everything}
+
 // listPage returns the page of a list that the address chooses.
 func listPage[T any](v *visit, c table.Columns[T], title, where string, fields ...field) (page, error) {
 	t, err := c.Listed(v)
@@ -53,7 +57,8 @@ func listPage[T any](v *visit, c table.Columns[T], title, where string, fields .
 	}
 	l := list{Fields: filter(v, fields...), Table: t, Path: v.URL.Path, Sort: v.URL.Query().Get("sort")}
 	l.Chosen = slices.ContainsFunc(l.Fields, func(f field) bool { return f.Value != "" })
-	if a, has := question.Actions[where]; has && l.Chosen && mayAct(v, "") {
+	name := strings.TrimPrefix(v.URL.Path, Path)
+	if a := question.Actions[name]; len(a.All) > 0 && l.Chosen && mayAct(v, rightOn[name]) {
 		l.To = v.URL.Path + "/all"
 		for _, verb := range a.All {
 			l.Verbs = append(l.Verbs, doable{wordsOf(verb), verb})

@@ -21,7 +21,7 @@ import (
 	"github.com/accession-ingest/accession/domain"
 )
 
-var entryColumns = table.Columns[entries.Work]{Operation: "compute.ls", Title: "Work in the compute queue", None: "No work is here: it is requested for files and steps, or with `accession compute submit`.", List: []table.Column[entries.Work]{
+var entryColumns = table.Columns[entries.Work]{Operation: "compute.ls", Title: "Work in the compute queue", None: "No work is here: it is requested for files in slots and steps of profiles, or by an operator here.", List: []table.Column[entries.Work]{
 	table.Col("id", "Entry", func(e entries.Work) any { return cell.To(string(e.ID), toEntry(string(e.ID))) }),
 	table.Col("status", "State", func(e entries.Work) any { return cell.State(strings.ToLower(string(e.Status))) }),
 	table.Col("dataset", "Dataset", func(e entries.Work) any { return linkOrNone(e.Dataset, toDataset) }),
@@ -36,7 +36,7 @@ var entryColumns = table.Columns[entries.Work]{Operation: "compute.ls", Title: "
 	table.Col("reason", "Reason", func(e entries.Work) any { return e.Reason }),
 }}
 
-var datasetColumns = table.Columns[directories.Dataset]{Operation: "dataset.ls", Title: "Datasets", None: "There are no datasets of open directories.", Whole: true, List: []table.Column[directories.Dataset]{
+var datasetColumns = table.Columns[directories.Dataset]{Operation: "dataset.ls", Title: "Datasets", None: "There are no datasets of open directories: an operator adds one here, and then its directories.", Whole: true, List: []table.Column[directories.Dataset]{
 	table.Col("name", "Dataset", func(d directories.Dataset) any { return cell.To(d.Name, toDataset(d.Name)) }),
 	table.Col("collection", "Collection", func(d directories.Dataset) any { return d.Collection }),
 	table.Col("profile", "Profile", func(d directories.Dataset) any { return d.Profile }),
@@ -46,7 +46,7 @@ var datasetColumns = table.Columns[directories.Dataset]{Operation: "dataset.ls",
 	table.Col("why", "Why", func(d directories.Dataset) any { return d.Why }),
 }}
 
-var directoryColumns = table.Columns[directories.Discovery]{Operation: "discover.ls", Title: "Open directories", None: "No directory is polled: `accession discover add` adds one.", Whole: true, List: []table.Column[directories.Discovery]{
+var directoryColumns = table.Columns[directories.Discovery]{Operation: "discover.ls", Title: "Open directories", None: "No directory is polled: an operator adds a dataset, and then its directories here.", Whole: true, List: []table.Column[directories.Discovery]{
 	table.Col("name", "Name", func(d directories.Discovery) any { return cell.To(d.Name, toDirectory(d.Name)) }),
 	table.Col("url", "Directory", func(d directories.Discovery) any { return d.URL }),
 	table.Col("state", "State", func(d directories.Discovery) any {
@@ -63,7 +63,7 @@ var directoryColumns = table.Columns[directories.Discovery]{Operation: "discover
 	table.Col("why", "Why", func(d directories.Discovery) any { return d.Why }),
 }}
 
-var slotColumns = table.Columns[slots.Slot]{Operation: "slot.ls", Title: "Slots", None: "There are no slots.", List: []table.Column[slots.Slot]{
+var slotColumns = table.Columns[slots.Slot]{Operation: "slot.ls", Title: "Slots", None: "There are no slots: an operator adds one here, for the time in which files of a dataset are processed.", List: []table.Column[slots.Slot]{
 	table.Col("id", "Slot", func(s slots.Slot) any { return cell.To(string(s.ID), toSlot(string(s.ID))) }),
 	table.Col("status", "State", func(s slots.Slot) any { return cell.State(strings.ToLower(string(s.Status))) }),
 	table.Col("opens_at", "Opens", func(s slots.Slot) any { return s.Opens }),
@@ -74,7 +74,7 @@ var slotColumns = table.Columns[slots.Slot]{Operation: "slot.ls", Title: "Slots"
 	table.Col("reason", "Reason", func(s slots.Slot) any { return s.Reason }),
 }}
 
-var queryColumns = table.Columns[queries.Query]{Operation: "query.ls", Title: "Queries", None: "No list of identifiers was asked about.", List: []table.Column[queries.Query]{
+var queryColumns = table.Columns[queries.Query]{Operation: "query.ls", Title: "Queries", None: "No list of identifiers was asked about: `accession query submit` sends one.", List: []table.Column[queries.Query]{
 	table.Col("id", "Query", func(q queries.Query) any { return cell.To(string(q.ID), toQuery(string(q.ID))) }),
 	table.Col("status", "State", func(q queries.Query) any { return cell.State(strings.ToLower(string(q.Status))) }),
 	table.Col("submitter", "Asked by", func(q queries.Query) any { return q.Request.Submitter }),
@@ -83,7 +83,7 @@ var queryColumns = table.Columns[queries.Query]{Operation: "query.ls", Title: "Q
 	table.Col("reason", "Reason", func(q queries.Query) any { return q.Reason }),
 }}
 
-var depositColumns = table.Columns[drops.Shown]{Operation: "drop.ls", Title: "Deposits that are no batches yet", None: "No file waits to become a batch.", List: []table.Column[drops.Shown]{
+var depositColumns = table.Columns[drops.Shown]{Operation: "drop.ls", Title: "Deposits that are no batches yet", None: "No file waits to become a batch: what was deposited is on the page of batches.", List: []table.Column[drops.Shown]{
 	table.Col("id", "Deposit", func(d drops.Shown) any { return cell.To(d.ID, toDeposit(d.ID)) }),
 	table.Col("state", "State", func(d drops.Shown) any { return cell.State(d.State) }),
 	table.Col("file_name", "File", func(d drops.Shown) any { return d.FileName }),
@@ -99,7 +99,7 @@ var depositColumns = table.Columns[drops.Shown]{Operation: "drop.ls", Title: "De
 	}),
 }}
 
-var computeWorkerColumns = table.Columns[entries.Worker]{Operation: "compute.workers", Title: "Workers of the compute queue", None: "No worker has work, and none has ended any in the last 24 hours.", Whole: true, List: []table.Column[entries.Worker]{
+var computeWorkerColumns = table.Columns[entries.Worker]{Operation: "compute.workers", Title: "Workers of the compute queue", None: "No worker has work, and none has ended any in the last 24 hours: `accession compute worker` starts one.", Whole: true, List: []table.Column[entries.Worker]{
 	table.Col("name", "Worker", func(w entries.Worker) any { return w.Name }),
 	table.Col("kind", "Has it by", func(w entries.Worker) any { return w.Kind }),
 	table.Col("entry", "Entry", func(w entries.Worker) any { return linkOrNone(string(w.Entry), toEntry) }),
@@ -112,7 +112,7 @@ var computeWorkerColumns = table.Columns[entries.Worker]{Operation: "compute.wor
 	table.Col("failed", "Failed in 24 h", func(w entries.Worker) any { return w.Failed }),
 }}
 
-var poisonColumns = table.Columns[tables.PoisonEvent]{Operation: "poison.ls", Title: "Events that cannot be applied", None: "The tables have every event.", List: []table.Column[tables.PoisonEvent]{
+var poisonColumns = table.Columns[tables.PoisonEvent]{Operation: "poison.ls", Title: "Events that cannot be applied", None: "The tables have every event: there is nothing to do.", List: []table.Column[tables.PoisonEvent]{
 	table.Col("seq", "Sequence", func(p tables.PoisonEvent) any { return strconv.FormatInt(p.Seq, 10) }),
 	table.Col("type", "Type", func(p tables.PoisonEvent) any { return p.Type }),
 	table.Col("id", "Event", func(p tables.PoisonEvent) any { return p.ID }),
@@ -123,7 +123,7 @@ var poisonColumns = table.Columns[tables.PoisonEvent]{Operation: "poison.ls", Ti
 	table.Col("error", "Why", func(p tables.PoisonEvent) any { return p.Error }),
 }}
 
-var processorColumns = table.Columns[queues.Processor]{Operation: "processor.ls", Title: "Processors", None: "No processor is known.", Whole: true, List: []table.Column[queues.Processor]{
+var processorColumns = table.Columns[queues.Processor]{Operation: "processor.ls", Title: "Processors", None: "No processor is known: an operator adds one here.", Whole: true, List: []table.Column[queues.Processor]{
 	table.Col("processor", "Processor", func(p queues.Processor) any { return p.Name }),
 	table.Col("queue", "Queue", func(p queues.Processor) any { return p.Queue }),
 	table.Col("state", "State", func(p queues.Processor) any {

@@ -23,6 +23,7 @@ import (
 // many is the page of a command to all that a filter chooses: what it would be about.
 type many struct {
 	Verb, Label, Kind string // Kind is that of the things, in words
+	Where             string // what the page belongs to
 	Chosen            []fact
 	To, Back          string
 	Reason, Key       string
@@ -72,7 +73,7 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 		}
 	}
 	slices.SortFunc(m.Chosen, func(a, b fact) int { return strings.Compare(a.Label, b.Label) })
-	r = bulk.Request{Kind: domain.Kind(question.Actions[kind].Noun), Verb: verb, Reason: strings.TrimSpace(v.PostForm.Get("reason"))}
+	r = bulk.Request{Kind: kindOf(kind), Verb: verb, Reason: strings.TrimSpace(v.PostForm.Get("reason"))}
 	if verb == priority {
 		to := v.URL.Query().Get("to")
 		if n, err := strconv.Atoi(to); err == nil {
@@ -83,7 +84,10 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 		}
 		m.Asks = r.Priority == nil
 	}
-	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), kind, v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
+	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), bulk.Plural(r.Kind), v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
+	if m.Where = kind; rightOn[kind] != "" {
+		m.Where = "more"
+	}
 	text, err := json.Marshal(filter)
 	if err == nil {
 		err = json.Unmarshal(text, &r.Filter)
@@ -110,7 +114,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 				}
 			}
 			slices.SortFunc(m.Given, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-			return page{Name: "many", Title: m.Label + " of all chosen " + kind, Where: kind, Data: m}, nil
+			return page{Name: "many", Title: m.Label + " of all chosen " + m.Kind, Where: m.Where, Data: m}, nil
 		}
 		m.Key, r.Reason = rand.Text(), "preview"
 		m.Change, m.Problem, err = ask.Try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)
@@ -120,7 +124,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 				m.Matched = cell.Count(*n)
 			}
 		}
-		return page{Name: "many", Title: m.Label + " all chosen " + kind, Where: kind, Data: m}, err
+		return page{Name: "many", Title: m.Label + " all chosen " + m.Kind, Where: m.Where, Data: m}, err
 	}
 }
 
@@ -145,7 +149,7 @@ func (c *Console) beginMany(kind string) http.Handler {
 			return p, err
 		}
 		m.Key = rand.Text()
-		return page{Name: "many", Title: m.Label + " all chosen " + kind, Where: kind, Status: m.Problem.Status, Data: m}, nil
+		return page{Name: "many", Title: m.Label + " all chosen " + m.Kind, Where: m.Where, Status: m.Problem.Status, Data: m}, nil
 	})
 }
 
@@ -160,7 +164,17 @@ type bulkPage struct {
 }
 
 // listOfKind is the page that lists things of a kind.
-var listOfKind = map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files", domain.KindEntry: "compute", domain.KindQuery: "queries"}
+var listOfKind = map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files", domain.KindEntry: "compute", domain.KindQuery: "queries", bulk.KindDrop: "deposits"}
+
+// kindOf returns what a list has.
+func kindOf(list string) domain.Kind {
+	for kind, at := range listOfKind {
+		if at == list {
+			return kind
+		}
+	}
+	return ""
+}
 
 // chosenBy returns the address of the list of what a bulk action selects now.
 func chosenBy(r bulk.Request) string {
@@ -209,7 +223,7 @@ func (*Console) bulk(v *visit) (page, error) {
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
 }
 
-var bulkColumns = table.Columns[bulk.Action]{Operation: "bulk.ls", Title: "Bulk actions", None: "No command was given to many: the lists of batches, jobs and files do that.", List: []table.Column[bulk.Action]{
+var bulkColumns = table.Columns[bulk.Action]{Operation: "bulk.ls", Title: "Bulk actions", None: "No command was given to many: the lists of batches, jobs, files, work, queries and deposits do that, once a condition is chosen.", List: []table.Column[bulk.Action]{
 	table.Col("id", "Action", func(a bulk.Action) any { return cell.To(a.ID, Path+"bulk/"+url.PathEscape(a.ID)) }),
 	table.Col("verb", "Command", func(a bulk.Action) any { return string(a.Request.Kind) + " " + a.Request.Verb }),
 	table.Col("state", "State", func(a bulk.Action) any { return cell.State(a.State) }),

@@ -79,7 +79,7 @@ func (*Console) overview(v *visit) (page, error) {
 }
 
 // recentColumns are the batches on the overview.
-var recentColumns = table.Columns[app.BatchSummary]{Title: "Batches of the last seven days", None: "No batch was submitted in the last seven days.", List: []table.Column[app.BatchSummary]{
+var recentColumns = table.Columns[app.BatchSummary]{Title: "Batches of the last seven days", None: "No batch was submitted in the last seven days: deposit one.", List: []table.Column[app.BatchSummary]{
 	table.Col("id", "Batch", func(b app.BatchSummary) any { return cell.To(b.ID, toBatch(b.ID)) }),
 	table.Col("title", "Title", func(b app.BatchSummary) any { return titleOf(b) }),
 	table.Col("status", "State", func(b app.BatchSummary) any { return cell.State(b.Status) }),
@@ -274,7 +274,7 @@ var queueColumns = table.Columns[app.Queue]{Title: "Queues of jobs", None: "Ther
 	table.Col("why", "Why", func(q app.Queue) any { return holdOf(q.Pause).Why }),
 }}
 
-var collectionColumns = table.Columns[app.Collection]{Title: "Collections", None: "No profile names a collection.", List: []table.Column[app.Collection]{
+var collectionColumns = table.Columns[app.Collection]{Title: "Collections", None: "No profile names a collection: an administrator makes a profile on the page of profiles.", List: []table.Column[app.Collection]{
 	table.Col("collection", "Collection", func(c app.Collection) any {
 		return cell.To(c.Name, Path+"batches?collection="+url.QueryEscape(c.Name))
 	}),

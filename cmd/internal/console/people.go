@@ -61,7 +61,7 @@ var keyColumns = table.Columns[people.Key]{Operation: "key.ls", Title: "API keys
 	table.Col("used_on", "Last used (UTC)", func(k people.Key) any { return k.UsedOn }),
 }}
 
-var auditColumns = table.Columns[people.Entry]{Operation: "audit.ls", Title: "Audit", None: "Nothing was audited.", List: []table.Column[people.Entry]{
+var auditColumns = table.Columns[people.Entry]{Operation: "audit.ls", Title: "Audit", None: "Nothing was audited, as far as these conditions choose: every command and refusal is.", List: []table.Column[people.Entry]{
 	table.Col("at", "When", func(e people.Entry) any { return e.At }),
 	table.Col("caller", "Who", func(e people.Entry) any { return e.Caller }),
 	table.Col("via", "By", func(e people.Entry) any { return e.Via }),

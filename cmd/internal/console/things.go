@@ -224,7 +224,7 @@ func (*Console) query(v *visit) (page, error) {
 	return t.page("Query "+id, "kind=query")
 }
 
-var objectColumns = table.Columns[objects.Object]{Operation: "object.ls", Title: "Objects", None: "No object is stored, as far as these conditions choose.", List: []table.Column[objects.Object]{
+var objectColumns = table.Columns[objects.Object]{Operation: "object.ls", Title: "Objects", None: "No object is stored, as far as these conditions choose: one is when its job is recorded.", List: []table.Column[objects.Object]{
 	table.Col("id", "Object", func(o objects.Object) any { return cell.To(o.ID, toObject(o.ID)) }),
 	table.Col("title", "Title", func(o objects.Object) any { return o.Title }),
 	table.Col("creator", "Creator", func(o objects.Object) any { return o.Creator }),

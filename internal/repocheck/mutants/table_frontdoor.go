@@ -577,4 +577,8 @@ var frontDoor = []Mutant{{
 	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
 	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
 	Package: "cmd/internal/console", Test: "TestDepositForm",
+}, {
+	Name: "the right to command all entries, queries and deposits", Why: "who operates one collection is offered what is refused",
+	At: "cmd/internal/console listPage", Do: []Op{Always("mayAct")},
+	Package: "cmd/internal/console", Test: "TestCommandsToAll",
 }}

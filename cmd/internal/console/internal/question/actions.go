@@ -8,13 +8,13 @@ var Actions = map[string]struct {
 	Verbs []string
 	All   []string // those that are also given to all that a filter chooses
 }{
-	"batches":        {"batch", "batch.show", []string{"release", "update-report", "send-report", "free", "delete", "cleanup"}, []string{"release", "update-report", "delete", "cleanup"}},
+	"batches":        {"batch", "batch.show", []string{"release", "update-report", "send-report", "free", "delete", "cleanup"}, []string{"release", "update-report", "send-report", "delete", "cleanup"}},
 	"jobs":           {"job", "job.show", []string{"hold", "release", "requeue", "priority", "fail", "delete"}, []string{"hold", "release", "requeue", "priority", "fail", "delete"}},
-	"files":          {"file", "file.show", []string{"requeue", "skip", "redownload", "reprocess", "abandon"}, []string{"requeue", "skip"}},
+	"files":          {"file", "file.show", []string{"requeue", "skip", "redownload", "reprocess", "abandon"}, []string{"requeue", "skip", "redownload", "reprocess", "abandon"}},
 	"queues":         {"queue", "", []string{"pause", "resume"}, nil},
 	"collections":    {"collection", "", []string{"hold", "release"}, nil},
-	"compute":        {"compute", "compute.show", []string{"retry"}, nil},
-	"deposits":       {"drop", "upload.show", []string{"retry", "rm"}, nil},
+	"compute":        {"compute", "compute.show", []string{"retry"}, []string{"retry"}},
+	"deposits":       {"drop", "upload.show", []string{"retry", "rm"}, []string{"retry", "rm"}},
 	"slots":          {"slot", "slot.show", []string{"open", "close"}, nil},
 	"directories":    {"discover", "discover.show", []string{"run", "pause", "resume", "rm"}, nil},
 	"datasets":       {"dataset", "dataset.show", []string{"set"}, nil},
@@ -23,7 +23,7 @@ var Actions = map[string]struct {
 	"bulk":           {"bulk", "", []string{"cancel"}, nil},
 	New:              {"", "", []string{"profile", "dataset", "directory", "slot", "work", "processor", "timeouts", "poison-retry", "transfer-stop", "transfer-start"}, nil},
 	"deposit-queues": {"queue", "", append([]string{"suspend", "resume", "prohibit", "allow", "defaults", "limit", "unlimit", "park", "unpark"}, OfIntake...), nil},
-	"queries":        {"query", "query.show", []string{"fail", "send-report"}, nil},
+	"queries":        {"query", "query.show", []string{"fail", "send-report"}, []string{"fail", "send-report"}},
 	"objects":        {"object", "", []string{"withdraw", "approve", "reject"}, nil},
 	"people":         {"user", "user.show", []string{"set", "grant", "withdraw", "password", "key", "identity", "disable", "enable"}, nil},
 	"keys":           {"key", "", []string{"revoke"}, nil},
