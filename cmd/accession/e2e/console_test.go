@@ -544,7 +544,7 @@ func (c *consoled) deposits() {
 		})
 	}
 	deposit(p, "container", "Letters in a container", file("letters.zip", []byte("this is no container")))
-	p.Click(".deposit button")
+	p.Click(".deposit .buttons button")
 	ends(p, "for the depositor")
 	c.looks(p, "deposit-failed")
 	failed := p.At()
@@ -554,7 +554,7 @@ func (c *consoled) deposits() {
 		c.t.Errorf("the form is filled in with %q", is)
 	}
 	p.Choose("#file", file("letters.zip", zipOf(c.t, map[string]string{"first.txt": "a letter", "second.txt": "another letter"})))
-	p.Click(".deposit button")
+	p.Click(".deposit .buttons button")
 	ends(p, `(?s)^.*Letters in a container\s.*completed\s`)
 	if p.At() == failed {
 		c.t.Error("what was mended is the batch that has failed")
@@ -574,7 +574,7 @@ func (c *consoled) deposits() {
 		window.fetch = (to, how) => how?.method === "PATCH" && ++pieces === 2 ? Promise.reject(new TypeError("cut off")) : whole(to, how);
 		return true;
 	})()`)
-	p.Click(".deposit button")
+	p.Click(".deposit .buttons button")
 	ends(p, `(?s)^.*A large file\s+completed\s`)
 	if n := c.count(`select count(*) from accession.file where size = $1 and status = 'PROCESSED'`, len(large)); n != 1 {
 		c.t.Errorf("%d such files are stored", n)
@@ -590,7 +590,7 @@ func (c *consoled) deposits() {
 	plain.Fill("#password", password+"\r")
 	plain.See(".deposit")
 	deposit(plain, "file", "Without script", file("letter.txt", []byte("a letter")))
-	plain.Click(".deposit button")
+	plain.Click(".deposit .buttons button")
 	waitFor(c.t, "the page of the deposit", func() bool { at := plain.At(); return at != "" && at != "/console/new" })
 	waitFor(c.t, "the batch of the deposit", func() bool { // the page reads when it is loaded again
 		plain.Open(c.url + "/console/batches")
