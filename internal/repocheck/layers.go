@@ -98,6 +98,10 @@ var Layers = []Layer{
 		Packages: []string{"cmd/internal/drop"},
 		May:      join(domain, []string{"cmd/internal/store"}),
 	}, {
+		// The marks by which older copies of servers are noticed.
+		Packages: []string{"cmd/internal/store/marks"},
+		May:      join(domain, []string{"cmd/internal/store"}),
+	}, {
 		// Copies stored versions to other stores, as profiles say.
 		Packages: []string{"cmd/internal/replica"},
 		May:      join(domain, []string{"cmd/internal/profile/...", "cmd/internal/record", "cmd/internal/store/..."}),

@@ -7,6 +7,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/consistency"
 	"github.com/accession-ingest/accession/cmd/internal/record"
+	"github.com/accession-ingest/accession/cmd/internal/store/marks"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/projections"
 	"github.com/accession-ingest/accession/projections/query"
@@ -87,7 +88,7 @@ func (in *Installation) HighWater(ctx context.Context) (w consistency.HighWater,
 		w.Records = records
 	}
 	if objects, err := in.Uploads(ctx); err == nil {
-		w.Store = objects
+		w.Store = marks.Marks{Store: objects}
 	}
 	return w, nil
 }
