@@ -255,6 +255,9 @@ func (d *download) open(context.Context) (err error) {
 }
 
 func (d *download) close() {
+	if d.claim != nil {
+		d.claim.Close()
+	}
 	for _, c := range d.copies {
 		_ = c.Close()
 	}

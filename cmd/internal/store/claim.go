@@ -14,13 +14,17 @@ import (
 )
 
 // Claim is the part of the working directory into which one claim of a job
-// writes. Its methods may be used by several goroutines.
+// writes. Its methods may be used by several goroutines, but for those that end it.
 type Claim struct {
 	work *Work
 	job  string // the job's directory
 	dir  string // the claim's directory
 	into string // where its files go in the job's directory
 	part atomic.Int64
+
+	// They are held open, so that what is written walks no path.
+	batchDir, jobDir, claimDir, parts folder
+	files                             *folders // in which its complete files are until it is committed
 }
 
 // Where the complete files of a job are in its directory: those that were downloaded, and
@@ -28,6 +32,12 @@ type Claim struct {
 const (
 	filesDir   = "/files"
 	membersDir = "/members"
+)
+
+// What the directory of a claim has: files that are being written, and those that are complete.
+const (
+	partsName = "part"
+	filesName = "files"
 )
 
 var claimID = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
@@ -53,36 +63,72 @@ func (w *Work) claim(batch domain.BatchID, job domain.JobID, id, into string) (*
 		return nil, &Error{Code: CodeBadName, Op: "claim", Key: id, Hint: "the id of a claim has 1 to 128 letters, digits and dashes"}
 	}
 	c := &Claim{work: w, job: dir, dir: dir + "/claim-" + id, into: into}
-	err = w.root.mkdirAll("claim/job-directory", dir)
-	for _, d := range []string{c.dir, c.dir + "/part", c.dir + "/files"} {
-		if err == nil {
-			err = w.root.mkdir("claim/directory", d)
-		}
-	}
-	if err != nil {
+	if err := c.begin(); err != nil {
+		c.Close()
 		return nil, wrap("claim", c.dir, err)
 	}
 	return c, nil
+}
+
+// begin makes its directories, and opens them.
+func (c *Claim) begin() (err error) {
+	if c.batchDir, err = c.work.batchDir(path.Dir(c.job)); err != nil {
+		return err
+	}
+	if err = c.batchDir.mkdir("claim/job-directory", path.Base(c.job)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if c.jobDir, err = c.batchDir.folder(path.Base(c.job)); err != nil {
+		return err
+	}
+	if err := c.jobDir.mkdir("claim/directory", path.Base(c.dir)); err != nil {
+		return err
+	}
+	if c.claimDir, err = c.jobDir.folder(path.Base(c.dir)); err != nil {
+		return err
+	}
+	for _, name := range []string{partsName, filesName} {
+		if err := c.claimDir.mkdir("claim/own-directory", name); err != nil {
+			return err
+		}
+	}
+	if c.parts, err = c.claimDir.folder(partsName); err != nil {
+		return err
+	}
+	files, err := c.claimDir.folder(filesName)
+	if err == nil {
+		c.files = foldersIn(files)
+	}
+	return err
+}
+
+// batchDir opens the directory of a batch, which it makes if need be.
+func (w *Work) batchDir(batch string) (is folder, err error) {
+	if is.File, err = w.root.Open(batch); !errors.Is(err, fs.ErrNotExist) {
+		return is, err
+	}
+	if err = w.root.mkdir("claim/batch-directory", batch); err == nil || errors.Is(err, fs.ErrExist) {
+		is.File, err = w.root.Open(batch)
+	}
+	return is, err
 }
 
 // Commit makes the files of this claim those of the job, durably, and ends the
 // claim. CodeConflict: another claim of the job has been committed; verify those
 // files and use them, or Discard them first.
 func (c *Claim) Commit() error {
-	root := c.work.root
-	err := fs.WalkDir(root.FS(), c.dir+"/files", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			err = root.syncDir(name)
-		}
-		return err
-	})
+	err := c.files.sync()
 	if err == nil {
-		err = root.rename("win/rename", c.dir+"/files", c.job+c.into)
+		err = c.claimDir.rename("win/rename", filesName, c.jobDir, path.Base(c.into))
 	}
-	for _, d := range []string{c.job, path.Dir(c.job), "."} {
-		if err == nil {
-			err = root.syncDir(d)
-		}
+	if err == nil {
+		err = c.jobDir.sync()
+	}
+	if err == nil {
+		err = c.batchDir.sync()
+	}
+	if err == nil {
+		err = c.work.root.syncDir(".")
 	}
 	if err != nil {
 		return wrap("commit", c.dir, err)
@@ -90,9 +136,20 @@ func (c *Claim) Commit() error {
 	return c.Abandon()
 }
 
-// Abandon removes what the claim has written. It may be called after Commit.
+// Abandon removes what the claim has written, and closes it. It may be called after Commit.
 func (c *Claim) Abandon() error {
+	defer c.Close()
 	return wrap("abandon", c.dir, c.work.root.removeAll("claim/abandon", c.dir))
+}
+
+// Close frees its handles, and leaves what it has written to a successor.
+func (c *Claim) Close() {
+	for _, is := range []folder{c.batchDir, c.jobDir, c.claimDir, c.parts} {
+		if is.File != nil {
+			_ = is.Close()
+		}
+	}
+	c.files.close()
 }
 
 // Files are the files of a job, complete.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -117,11 +118,34 @@ func (f folder) write(name string, r io.Reader, want *Blob) (got Blob, err error
 	return got, err
 }
 
-// folders are the directories of a store in which one operation works. Each of them is made by
-// one of its goroutines, held open while they are few, and put on disk once for all entries that
-// it has got.
+// lacks reports that there is nothing of that name in it.
+func (f folder) lacks(name string) bool {
+	var is unix.Stat_t
+	err := uninterrupted(func() error { return unix.Fstatat(f.fd(), name, &is, unix.AT_SYMLINK_NOFOLLOW) })
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// walk opens the directory at a path below it.
+func (f folder) walk(name string) (is folder, err error) {
+	is = f
+	for part := range strings.SplitSeq(name, "/") {
+		in := is
+		is, err = in.folder(part)
+		if in != f {
+			_ = in.Close()
+		}
+		if err != nil {
+			return folder{}, err
+		}
+	}
+	return is, nil
+}
+
+// folders are the directories of a store, or below another directory, in which one operation
+// works. Each of them is made by one of its goroutines, held open while they are few, and put on
+// disk once for all entries that it has got.
 type folders struct {
-	d    *dir
+	d    *dir // without a root: they are below that which is held as "."
 	mu   sync.Mutex
 	held map[string]folder
 	// Those that were there or made; true = some of its entries may not be on disk.
@@ -133,6 +157,11 @@ const maxHeld = 32
 
 func (d *dir) folders() *folders {
 	return &folders{d: d, held: map[string]folder{}, unsynced: map[string]bool{}}
+}
+
+// foldersIn returns those below a directory, which is closed with them.
+func foldersIn(base folder) *folders {
+	return &folders{d: &dir{synced: map[string]bool{}}, held: map[string]folder{".": base}, unsynced: map[string]bool{}}
 }
 
 // folders returns the directories for one operation, nil = the bucket has none.
@@ -176,7 +205,7 @@ func (f *folders) find(name string) (is folder, held bool, err error) {
 
 func (f *folders) reach(name string) (is folder, err error) {
 	if _, passed := f.unsynced[name]; name == "." || passed || f.d.known(name) {
-		is.File, err = f.d.root.Open(name)
+		is, err = f.open(name)
 		if err == nil || name == "." || !errors.Is(err, fs.ErrNotExist) {
 			return is, err
 		}
@@ -194,6 +223,15 @@ func (f *folders) reach(name string) (is folder, err error) {
 	}
 	f.unsynced[path.Dir(name)] = true // also if another process has made it, and not synced it yet
 	return parent.folder(path.Base(name))
+}
+
+// open opens one that is there, and is not held.
+func (f *folders) open(name string) (is folder, err error) {
+	if f.d.root.Root == nil {
+		return f.held["."].walk(name)
+	}
+	is.File, err = f.d.root.Open(name)
+	return is, err
 }
 
 // move moves a file, whose bytes are on disk, to a key. With absent set it fails with
@@ -240,7 +278,13 @@ func (f *folders) sync() error {
 		if is, held := f.held[name]; unsynced && held {
 			g.Go(is.sync)
 		} else if unsynced {
-			g.Go(func() error { return f.d.root.syncDir(name) })
+			g.Go(func() error {
+				is, err := f.open(name)
+				if err != nil {
+					return err
+				}
+				return errors.Join(is.sync(), is.Close())
+			})
 		}
 	}
 	if err := g.Wait(); err != nil {

@@ -5,11 +5,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
+	"strconv"
 
 	"github.com/accession-ingest/accession/internal/crash"
 )
@@ -18,8 +18,9 @@ import (
 type Partial struct {
 	file       *os.File
 	root       root
+	claim      *Claim // nil = it is of a file without a job
 	tmp, final string // paths below the root
-	name       string // for errors
+	name       string // for errors; below the files of the claim
 	begun      string // path of what stays of it when its transfer is cut off
 	linked     bool   // that is a name of this file
 	had        bool   // there is something at that path
@@ -47,13 +48,14 @@ func (c *Claim) Create(name string) (*Partial, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	tmp := fmt.Sprintf("%s/part/%d", c.dir, c.part.Add(1))
-	f, err := c.work.root.create("part/create", tmp)
+	part := strconv.FormatInt(c.part.Add(1), 10)
+	f, err := c.parts.create("part/create", part)
 	if err != nil {
 		return nil, wrap("create", name, err)
 	}
 	sum := sha256.Sum256([]byte(name))
-	return &Partial{file: f, root: c.work.root, tmp: tmp, final: c.dir + "/files/" + name, name: name, begun: c.job + begunDir + "/" + hex.EncodeToString(sum[:])}, nil
+	return &Partial{file: f, root: c.work.root, claim: c, tmp: c.dir + "/" + partsName + "/" + part, name: name,
+		begun: c.job + begunDir + "/" + hex.EncodeToString(sum[:])}, nil
 }
 
 // Write implements io.Writer; a full disk is CodeDiskFull.
@@ -71,10 +73,7 @@ func (p *Partial) Write(b []byte) (int, error) {
 func (p *Partial) Commit() error {
 	err := syncFile("part/sync", p.file)
 	if err == nil {
-		err = p.root.mkdirAll("part/directory", path.Dir(p.final))
-	}
-	if err == nil {
-		err = p.root.rename("part/rename", p.tmp, p.final)
+		err = p.complete()
 	}
 	if err != nil {
 		_ = p.root.Remove(p.tmp)
@@ -82,6 +81,24 @@ func (p *Partial) Commit() error {
 		_ = p.Forget() // it is removed with the job in any case
 	}
 	return wrap("commit", p.name, err)
+}
+
+// complete puts a file that is on disk under its name.
+func (p *Partial) complete() error {
+	if p.claim == nil {
+		if err := p.root.mkdirAll("local/content-directory", path.Dir(p.final)); err != nil {
+			return err
+		}
+		return p.root.rename("local/rename", p.tmp, p.final)
+	}
+	in, files := path.Dir(p.name), p.claim.files
+	return files.in(in, func(to folder) error {
+		err := p.claim.parts.rename("part/rename", path.Base(p.tmp), to, path.Base(p.name))
+		if err == nil {
+			files.enters(in)
+		}
+		return err
+	})
 }
 
 // Abort removes the file. What was noted of it stays.
@@ -122,6 +139,9 @@ func (p *Partial) link() error {
 // Beginning opens what an earlier attempt has noted of the file, false = nothing. A worker that
 // has lost its claim may still be writing, so what is read must be measured.
 func (p *Partial) Beginning() (from io.ReadCloser, n Note, ok bool) {
+	if p.claim != nil && p.claim.jobDir.lacks(path.Base(begunDir)) {
+		return nil, n, false // nothing was begun for its job
+	}
 	data, err := p.root.ReadFile(p.begun + noteFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, n, false

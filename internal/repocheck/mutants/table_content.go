@@ -46,8 +46,12 @@ var content = []Mutant{{
 	At: "cmd/internal/daemon/transfer (Transfer).get", Do: []Op{Call("Copy", "func() (int64, error) { all, err := io.ReadAll($2); if err != nil { return 0, err }; n, err := $1.Write(all); return int64(n), err }()")},
 	Package: e2e, Test: "TestMemoryDoesNotGrowWithTheFile",
 }, {
+	Name: "the entries of a claim's files", Why: "files of a job are gone after a power cut, although its claim was committed",
+	At: "cmd/internal/store (*Partial).complete", Do: []Op{Drop("files", "enters")},
+	Package: "cmd/internal/store", Test: "TestDurability/claim",
+}, {
 	Name: "one winner among a job's claims", Why: "the files of two claims are mixed",
-	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join($recv.RemoveAll($3), $0)")},
+	At: "cmd/internal/store (*Claim).Commit", Do: []Op{Call("rename", "errors.Join(c.work.root.RemoveAll(c.job+c.into), $0)")},
 	Package: "cmd/internal/store", Test: "TestOneClaimWins",
 }, {
 	Name: "the content of a local file without a type", Why: "a zip that is named box.bin is stored as it is", Was: true,
