@@ -206,7 +206,31 @@ func TestConsoleDepositsSeveralFiles(t *testing.T) {
 	s.opens("Files that were dropped")
 	s.p.Drop("footer", s.kept(map[string]string{"one.txt": "one", "two.txt": "two", "three.txt": "three"})...)
 	s.listed(3)
+	// Why it cannot be sent now is said in the words of the service, and a refusal uses up the key.
+	browser.Eval[bool](s.p, `(() => {
+		const whole = window.fetch, said = window.said = [], keys = window.keys = [];
+		new MutationObserver(() => said.push(document.getElementById("step").textContent)).observe(document.getElementById("step"), {childList: true});
+		const answers = [[503, "the intake is closed"], [409, "the upload has become a deposit"]];
+		window.fetch = (to, how) => {
+			if (to !== "/console/uploads") return whole(to, how);
+			keys.push(how.headers["Idempotency-Key"]);
+			const [status, detail] = answers.shift() ?? [];
+			return status ? Promise.resolve(new Response(JSON.stringify({detail}), {status})) : whole(to, how);
+		};
+		return true;
+	})()`)
 	s.p.Click(".deposit .buttons button")
+	if says := s.fault(); !strings.Contains(says, "the upload has become a deposit") {
+		t.Error(says)
+	}
+	if said := browser.Eval[[]string](s.p, "window.said"); !slices.Contains(said, "the intake is closed. It goes on by itself.") {
+		t.Errorf("the form says %q", said)
+	}
+	s.p.Click(".deposit .buttons button")
+	waitFor(t, "the third request", func() bool { return browser.Eval[bool](s.p, "!window.keys || window.keys.length === 3") })
+	if keys := browser.Eval[[]string](s.p, "window.keys ?? []"); len(keys) == 3 && (keys[0] != keys[1] || keys[1] == keys[2]) {
+		t.Errorf("the keys are %q", keys)
+	}
 	s.stored("Files that were dropped", map[string]string{"one.txt": "one", "two.txt": "two", "three.txt": "three"})
 
 	// What has changed since it was chosen is named, and is sent when it is chosen again.

@@ -69,22 +69,23 @@ func (*Console) batches(v *visit) (page, error) {
 // batchPage is what the page of a batch shows.
 type batchPage struct {
 	app.BatchView
-	Title       string
-	JobsBar     cell.Bar
-	FilesBar    cell.Bar
-	Jobs        table.Table
-	Failures    table.Table // failed attempts, newest first
-	Life        table.Table
-	Mails       table.Table
-	Callbacks   table.Table
-	ReportsMade table.Table
-	Facts       []fact
-	Why         cell.Cell
-	Mend        string    // how what failed is mended, "" = nothing failed
-	Bytes       *cell.Bar // nil = no file has a known size
-	Walk        cell.Bar
-	Cut         int64 // failed attempts in all, where not all are shown
-	Actions     []doable
+	Title          string
+	JobsBar        cell.Bar
+	FilesBar       cell.Bar
+	Jobs           table.Table
+	Failures       table.Table // failed attempts, newest first
+	Life           table.Table
+	Mails          table.Table
+	Callbacks      table.Table
+	FirstCallbacks int64 // of more, 0 = they are all
+	ReportsMade    table.Table
+	Facts          []fact
+	Why            cell.Cell
+	Mend           string    // how what failed is mended, "" = nothing failed
+	Bytes          *cell.Bar // nil = no file has a known size
+	Walk           cell.Bar
+	Cut            int64 // failed attempts in all, where not all are shown
+	Actions        []doable
 }
 
 // fact is a line about a thing.
@@ -104,12 +105,12 @@ func facts(pairs ...any) (all []fact) {
 }
 
 // shownOf is how many of its jobs, failed attempts and events the page of a batch shows.
-const shownOf = "50"
+const shownOf = 50
 
 func (*Console) batch(v *visit) (page, error) {
 	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
 	in := table.In(v)
-	at.Set("limit", shownOf)
+	at.Set("limit", strconv.Itoa(shownOf))
 	if slices.ContainsFunc([]string{"jobs", "failures", "callbacks"}, in.Asked) {
 		at.Set("limit", table.MostAtOnce)
 	}
@@ -172,7 +173,16 @@ func (d *batchPage) tables(in *table.Within, r batchReport) {
 		d.Cut = r.RetriesTotal
 	}
 	d.ReportsMade = reportColumns.In(in, "reports", r.ReportsMade)
-	d.Mails, d.Callbacks = mailColumns.In(in, "mails", d.Messages), callbackColumns.In(in, "callbacks", d.BatchView.Callbacks)
+	d.Mails = mailColumns.In(in, "mails", d.Messages)
+	made := d.BatchView.Callbacks
+	if n := len(made); n == shownOf && !in.Asked("callbacks") || n == most {
+		d.FirstCallbacks = int64(n)
+	}
+	if len(made) < most {
+		d.Callbacks = callbackColumns.In(in, "callbacks", made)
+	} else {
+		d.Callbacks = callbackColumns.Table(made)
+	}
 }
 
 // batchReport is what of the report of a batch its page shows.

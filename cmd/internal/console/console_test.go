@@ -557,6 +557,36 @@ func TestPagesWithinRights(t *testing.T) {
 	}
 }
 
+// TestLockThatIsNotKnown: where ZooKeeper does not answer, the page of a job does not say that no
+// worker has it.
+func TestLockThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	a.answers["/v1/jobs/jid0000000001/inside"] = map[string]any{"id": "jid0000000001", "unknown": []string{"the manifest cannot be looked at: x", "the live state cannot be looked at: it does not answer"}}
+	text := visited(opened(t, a, access.Operator), http.MethodGet, Path+"jobs/jid0000000001", nil).Body.String()
+	if strings.Contains(text, "No worker has it") || !strings.Contains(text, "Which worker has it is not known: the live state cannot be looked at: it does not answer") {
+		t.Error(text)
+	}
+}
+
+// TestManyCallbacks: a page that has the first of the callbacks says so, and has no file of them that
+// looks whole.
+func TestManyCallbacks(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][2]bool{shownOf - 1: {false, true}, shownOf: {true, true}, most: {true, false}} {
+		a := &told{answers: some("a name")}
+		made := make([]any, n)
+		for i := range made {
+			made[i] = map[string]any{"job_id": "jid0000000001", "host": "example.org", "state": "failed"}
+		}
+		a.answers["/v1/batches/bid0000000001"].(map[string]any)["callbacks"] = made
+		text := visited(opened(t, a, access.Operator), http.MethodGet, Path+"batches/bid0000000001", nil).Body.String()
+		if got := [2]bool{strings.Contains(text, "those that have not arrived before the others"), strings.Contains(text, "csv=callbacks")}; got != want {
+			t.Errorf("%d callbacks: a note and a file: %v, want %v", n, got, want)
+		}
+	}
+}
+
 // TestActions: what would change is shown before anything is, and the form carries out just that:
 // once, on the version that was shown, for the reason that is written.
 func TestActions(t *testing.T) {
@@ -684,6 +714,10 @@ func TestDepositForm(t *testing.T) {
 	w = sentForm(mux, fields, "")
 	if w.Header().Get("Location") != Path+"batches/bid0000000007" || key != "k1" || !strings.Contains(got, `"url":"https://files.example.org/letter.txt"`) || !strings.Contains(got, `"profile":"test"`) {
 		t.Errorf("%d %v %q %q", w.Code, w.Header(), got, key)
+	}
+	got = ""
+	if w := sentForm(mux, fields, "a letter"); w.Code != http.StatusBadRequest || got != "" || !strings.Contains(w.Body.String(), "there are a file and a URL") {
+		t.Errorf("%d %q %s", w.Code, got, w.Body)
 	}
 	delete(fields, "url")
 	if w := sentForm(mux, fields, ""); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "neither a file nor a URL") || !strings.Contains(w.Body.String(), `value="A letter"`) {

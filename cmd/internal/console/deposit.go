@@ -113,6 +113,9 @@ func (c *Console) sent(w http.ResponseWriter, v *visit) (fields map[string]strin
 		case err != nil:
 			return fields, "", problem.Of(app.Invalid, "the form cannot be read to its end", "send it again")
 		case part.FormName() == "file" && part.FileName() != "":
+			if fields["url"] != "" {
+				return fields, "", problem.Of(app.Invalid, "there are a file and a URL", "leave one of them out")
+			}
 			return c.byFile(w, v, fields, part)
 		case slices.Contains(deposited, part.FormName()):
 			text, err := io.ReadAll(io.LimitReader(part, maxForm))

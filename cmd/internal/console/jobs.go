@@ -65,6 +65,7 @@ type jobPage struct {
 	Lock    *look.Lock
 	Claims  int64 // since its last event
 	Known   bool
+	Unseen  string // why it is not known which worker has it, "" = it is
 	Actions []doable
 	Often   bool // it may change without an event: a worker may lose it
 }
@@ -110,11 +111,12 @@ func (*Console) job(v *visit) (page, error) {
 		d.Files = filesOfJob.In(in, "files", j.FirstFiles)
 	}
 	if j.At == nil && mayAct(v, j.Collection) {
-		in, err := ask.Get[look.Inside](v, "job.look", nil, id)
+		inside, err := ask.Get[look.Inside](v, "job.look", nil, id)
 		if err != nil {
 			return page{}, err
 		}
-		d.Lock, d.Claims, d.Known, d.Often = in.Lock, int64(in.Claims), true, domain.JobState(j.Status).Worked()
+		d.Lock, d.Claims, d.Often, d.Unseen = inside.Lock, int64(inside.Claims), domain.JobState(j.Status).Worked(), inside.Unseen()
+		d.Known = d.Unseen == ""
 	}
 	d.Facts = facts("Job", j.ID, "Batch", cell.To(j.BatchID, d.Batch), "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
 		"Type", j.PayloadType, "Identifier", identifierOf(j), "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)

@@ -44,7 +44,8 @@ type list struct {
 
 // changes are the kinds of events that change a list, by its operation, where they are not those of
 // batches, jobs and files.
-var changes = map[string]string{"query.ls": "query", "slot.ls": "slot,file", "dataset.ls": "slot,file,setting", "compute.ls": "entry", "drop.ls": "batch,setting"}
+var changes = map[string]string{"query.ls": "query", "slot.ls": "slot,file", "dataset.ls": "slot,file,setting", "compute.ls": "entry", "drop.ls": "batch,setting",
+	"compute.workers": "entry", "discover.ls": "setting,file", "profile.ls": "setting", "processor.ls": "setting"}
 
 // rightOn is where a user acts who gives commands to all on a list, "" = in some collection.
 var rightOn = map[string]string{"compute": everything, "queries": everything, "deposits": everything}

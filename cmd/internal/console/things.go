@@ -182,7 +182,7 @@ func (*Console) dataset(v *visit) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	opened, err := ask.Get[app.Page[slots.Slot]](v, "slot.ls", url.Values{"dataset": {d.Name}, "limit": {shownOf}})
+	opened, err := ask.Get[app.Page[slots.Slot]](v, "slot.ls", url.Values{"dataset": {d.Name}, "limit": {strconv.Itoa(shownOf)}})
 	if err != nil {
 		return page{}, err
 	}

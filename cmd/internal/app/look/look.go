@@ -48,6 +48,18 @@ type Inside struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
+const liveState = "the live state"
+
+// Unseen returns why nodes and lock are not known, "" = they are.
+func (in Inside) Unseen() string {
+	for _, why := range in.Unknown {
+		if strings.HasPrefix(why, liveState) {
+			return why
+		}
+	}
+	return ""
+}
+
 // Metadata is what the job says of its object.
 type Metadata struct {
 	Identifier string   `json:"identifier,omitempty"`
@@ -101,7 +113,7 @@ func Into(ctx context.Context, a *app.App, id domain.JobID) (in Inside, err erro
 	files, more, err := a.Open.WorkFiles(ctx, j, MaxFiles)
 	in.Files, in.More = append(in.Files, files...), more
 	unknown("the working directory", err)
-	unknown("the live state", in.nodes(ctx, a, c))
+	unknown(liveState, in.nodes(ctx, a, c))
 	return in, nil
 }
 

@@ -142,7 +142,7 @@
       const digest = await read(parts, files);
       location.assign(await transfer(new Blob(parts.map((p) => p.file ?? p)), files, said, digest));
     } catch (e) {
-      say(e instanceof Refused ? e.message : "The service cannot be reached. Choose the same files again to go on where it was cut off.");
+      say(e instanceof Refused ? e.message : (e instanceof Later ? e.message : "The service cannot be reached.") + " Choose the same files again to go on where it was cut off.");
       for (const f of fields) f.disabled = false;
       busy = false;
     }
@@ -173,7 +173,7 @@
       done += p.file.size;
       length += p.file.size;
       p.bar.value = 0;
-      p.sum.textContent = "SHA-256 " + [...own.end()].map((b) => b.toString(16).padStart(2, "0")).join("");
+      p.sum.textContent = "SHA-256 " + hex(own.end());
     }
     return btoa(String.fromCharCode(...whole.end()));
   };
@@ -186,7 +186,7 @@
   };
   // Sends the whole, and returns the page of what it becomes.
   const transfer = async (whole, files, said, digest) => {
-    const sum = JSON.stringify([digest, said]), key = begun(sum, form.elements.key.value);
+    const sum = digestOf([digest, said]), key = begun(sum, fresh());
     const metadata = Object.entries(said).map(([k, v]) => k + " " + btoa(String.fromCharCode(...new TextEncoder().encode(v)))).join(",");
     const sent = (n) => {
       at("Sending:", n, whole.size);
@@ -195,7 +195,7 @@
     let where = "";
     for (let failures = 0; ;) {
       try {
-        if (!where) where = await ask("POST", "/console/uploads", {"Upload-Length": whole.size, "Upload-Metadata": metadata, "Repr-Digest": "sha-256=:" + digest + ":", "Idempotency-Key": key}).then((a) => a.headers.get("Location"));
+        if (!where) where = await begin( {"Upload-Length": whole.size, "Upload-Metadata": metadata, "Repr-Digest": "sha-256=:" + digest + ":", "Idempotency-Key": key}, sum);
         if (where.includes("/deposits/")) break;
         const now = await ask("HEAD", where, {});
         let n = Number(now.headers.get("Upload-Offset")), to = now.headers.get("Location");
@@ -211,34 +211,55 @@
         break;
       } catch (e) {
         if (e instanceof Refused || ++failures > 8) throw e;
-        step.textContent = "The connection was cut off; it goes on by itself.";
-        await new Promise((go) => setTimeout(go, 500 * 2 ** failures));
+        step.textContent = (e instanceof Later ? e.message : "The connection was cut off.") + " It goes on by itself.";
+        await new Promise((go) => setTimeout(go, Math.max(500 * 2 ** failures, 1000 * Math.min(e.seconds ?? 0, 60))));
       }
     }
     sent(whole.size);
     begun(sum, "");
     return where;
   };
-  // The key of a transfer that was begun, so that it goes on after the page was closed too.
-  const begun = (what, key) => {
+  // Begins a transfer. What is refused has a key of its own when it is sent again.
+  const begin = async (headers, sum) => {
     try {
-      const kept = JSON.parse(localStorage.getItem("uploads") || "{}");
-      if (key === "") delete kept[what]; else kept[what] ||= key;
+      return (await ask("POST", "/console/uploads", headers)).headers.get("Location");
+    } catch (e) {
+      if (e instanceof Refused) begun(sum, "");
+      throw e;
+    }
+  };
+  // The key of a transfer that was begun, by the name of what it sends, for as long as the service
+  // keeps it: so that it goes on after the page was closed too. Titles and names are not kept.
+  const day = 24 * 60 * 60 * 1000;
+  const begun = (name, key) => {
+    try {
+      const kept = Object.fromEntries(Object.entries(JSON.parse(localStorage.getItem("uploads") || "{}")).filter(([, has]) => has.at > Date.now() - day));
+      if (key === "") delete kept[name]; else kept[name] ??= {key, at: Date.now()};
       localStorage.setItem("uploads", JSON.stringify(kept));
-      return kept[what];
+      return kept[name]?.key;
     } catch { return key; }
   };
+  const hex = (bytes) => [...bytes].map((b) => b.toString(16).padStart(2, "0")).join("");
+  const fresh = () => hex(crypto.getRandomValues(new Uint8Array(16)));
+  const digestOf = (what) => {
+    const sum = new Sha256();
+    sum.add(encode(JSON.stringify(what)));
+    return hex(sum.end());
+  };
   class Refused extends Error {}
+  class Later extends Error {} // the service says why not now
   const ask = async (method, to, headers, body) => {
-    const answer = await fetch(to, {method, headers: {"Tus-Resumable": "1.0.0", ...headers}, body});
+    const answer = await fetch(to, {method, headers: {"Tus-Resumable": "1.0.0", ...headers}, body, redirect: "manual"});
     if (answer.ok) return answer;
-    if (answer.status >= 500 || answer.status === 423 || answer.status === 409) throw new Error(String(answer.status));
+    if (answer.type === "opaqueredirect" || answer.status === 401) throw new Refused("You are signed in no more: sign in in another window, and deposit again here, to go on where it was cut off.");
+    if (answer.status === 423 || answer.status === 409 && method !== "POST") throw new Error(String(answer.status));
     let text = "The service answers " + answer.status + ".";
     try {
       const p = await answer.json();
-      text = p.detail + (p.hint ? " — " + p.hint : "");
+      text = p.detail + (p.hint ? " — " + p.hint : "") + ".";
     } catch { /* it has no text */ }
-    throw new Refused(text);
+    if (answer.status < 500 && answer.status !== 429) throw new Refused(text);
+    throw Object.assign(new Later(text), {seconds: Number(answer.headers.get("Retry-After")) || 0});
   };
 
   // The parts of a tar archive of files (POSIX.1-2001, pax): the same files make the same archive, so
