@@ -21,7 +21,7 @@ fi
 
 code=0
 # shellcheck disable=SC2086
-SOAK_TIME=$2 SOAK_FIGURES=$dir/figures deploy/ci/with-stack.sh \
+SOAK_TIME=$2 SOAK_FIGURES=$dir/figures ACCESSION_TEST_STEPS=all deploy/ci/with-stack.sh \
 	go test -tags soak -p 1 -count=1 -timeout 6h -v -run "$only" $packages | tee "$dir/said" || code=$?
 
 echo

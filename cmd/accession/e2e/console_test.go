@@ -23,7 +23,7 @@ import (
 var pictures = os.Getenv("ACCESSION_TEST_PICTURES")
 
 // pictured are the pages of which there is a picture, as far as they look in a width of 1,200 pixels.
-var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "many", "bulk", "failures", "events"}
+var pictured = []string{"overview", "batches", "batch", "jobs", "job", "file", "queues", "servers", "new", "report-batch", "report-failures", "report-throughput", "many", "bulk", "failures", "events", "overview-then", "job-then", "nowhere"}
 
 // hostile are names as outsiders may write them: markup, marks that turn a text around, very long,
 // and with control characters.
@@ -89,7 +89,7 @@ func (c *consoled) signedIn(user string) *browser.Tab {
 func (c *consoled) pages() map[string]string {
 	return map[string]string{"overview": "/console/", "batches": "/console/batches", "batch": "/console/batches/" + string(c.failed), "batch-hostile": "/console/batches/" + string(c.hostile), "jobs": "/console/jobs?batch=" + string(c.failed) + "&sort=-status_since",
 		"jobs-hostile": "/console/jobs?batch=" + string(c.hostile), "job": "/console/jobs/" + c.failedJob, "job-hostile": "/console/jobs/" + c.other, "files": "/console/files", "file": "/console/files/" + c.file, "queues": "/console/queues", "servers": "/console/servers",
-		"failures": "/console/failures", "events": "/console/events", "events-of-batch": "/console/events?batch=" + string(c.hostile), "overview-then": "/console/?at=20", "objects": "/console/objects", "withdrawals": "/console/withdrawals", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed), "report-hostile": "/console/reports/batch?batch=" + string(c.hostile), "report-throughput": "/console/reports/throughput", "report-states": "/console/reports/states", "reports-batch": "/console/reports?batch=" + string(c.failed)}
+		"failures": "/console/failures", "events": "/console/events", "events-of-batch": "/console/events?batch=" + string(c.hostile), "overview-then": "/console/?at=20", "job-then": fmt.Sprintf("/console/jobs/%s?at=%d", c.failedJob, c.count(`select max(seq) from accession.event where aggregate_id = $1`, c.failedJob)-1), "nowhere": "/console/nowhere", "objects": "/console/objects", "withdrawals": "/console/withdrawals", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report-failures": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed), "report-hostile": "/console/reports/batch?batch=" + string(c.hostile), "report-throughput": "/console/reports/throughput", "report-states": "/console/reports/states", "reports-batch": "/console/reports?batch=" + string(c.failed)}
 }
 
 // TestConsole: pages of the console over a service, in a browser, in both themes and three widths: nothing is

@@ -28,8 +28,7 @@ import (
 // Shows: P1 P5
 func TestBucketKilledAtEachStep(t *testing.T) {
 	t.Parallel()
-	const share = 3
-	first := seed(t).IntN(share)
+	first, of := share(t)
 	for _, layout := range []string{"accession", "ocfl"} {
 		t.Run(layout, func(t *testing.T) {
 			t.Parallel()
@@ -44,7 +43,7 @@ func TestBucketKilledAtEachStep(t *testing.T) {
 			deposits := 0
 			for _, within := range []bool{false, true} {
 				deaths := 0
-				for n := first; ; n += share {
+				for n := first; ; n += of {
 					deposits++
 					id := in.submit(app.Deposit{Payload: base + "/" + in.name(deposits)})
 					died := k.arm(n, within)

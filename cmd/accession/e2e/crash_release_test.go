@@ -22,12 +22,13 @@ func TestReleaseOfACollectionKilledAtEachStep(t *testing.T) {
 	s := in.serve()
 	s.works()
 	completed := 0
-	for _, c := range []struct {
+	type death struct {
 		point string
 		on    bool // the hold stands after the death
 		least int  // how many of the batch and the jobs are released at least
 		most  int
-	}{
+	}
+	for _, c := range deathsOf(t, []death{
 		// The first write releases the hold.
 		{"zklive/deliver/multi/before", true, 0, 0},
 		{"zklive/deliver/multi/after", false, 0, 0},
@@ -37,7 +38,7 @@ func TestReleaseOfACollectionKilledAtEachStep(t *testing.T) {
 		{fmt.Sprintf("app/release/one/before:%d", jobs+1), false, 0, jobs},
 		{"app/release/one/after:3", false, 3, jobs + 1},
 		{fmt.Sprintf("app/release/one/after:%d", jobs+1), false, jobs + 1, jobs + 1},
-	} {
+	}) {
 		in.run("queue", "pause", "pending", "--yes")
 		withJobs := in.submitFiles(f)
 		in.seenOf(withJobs, jobs, domain.EventJobCreated)

@@ -42,7 +42,7 @@ func (in *installation) killedAt(point string, args ...string) {
 func TestCreationKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const few, many = 10, 170 // one write, and three
-	points := []string{
+	points := deathsOf(t, []string{
 		"daemon/batch-pending/keep-manifest/before", "daemon/batch-pending/keep-manifest/after",
 		"daemon/batch-pending/reserve-ids/after", "daemon/batch-pending/list/after",
 		"daemon/batch-pending/create-jobs/before", "daemon/batch-pending/create-jobs/after",
@@ -50,7 +50,7 @@ func TestCreationKilledAtEachStep(t *testing.T) {
 		"daemon/batch-pending/create-jobs/before:3", "daemon/batch-pending/create-jobs/after:3",
 		"daemon/mail/send/before", "notify/mail/rename/before", "notify/mail/rename/after", "daemon/mail/send/after",
 		"daemon/turn/move/before", "daemon/turn/move/after", "relay/events/append/before:3", "relay/mark/move/before:2",
-	}
+	})
 	const side = 2 // several at once: they wait for the sessions of those that were killed
 	for first := range side {
 		t.Run(fmt.Sprint(first), func(t *testing.T) {

@@ -295,7 +295,7 @@ func (l *entriesLoad) restOverHTTP() {
 // after it has taken an entry, while it completes one, or right after that.
 func (l *entriesLoad) endSession(round int) {
 	l.t.Helper()
-	l.endsNow(append(slices.Clone(l.lines[:]), l.through[:]...)[l.random.IntN(len(l.lines)+len(l.through))])
+	l.endsNow(append(slices.Clone(l.lines[:]), l.through[:]...))
 	line, claim := l.lines[l.random.IntN(len(l.lines))], "/compute/claims/"
 	switch round % 3 {
 	case 0:
@@ -307,17 +307,18 @@ func (l *entriesLoad) endSession(round int) {
 	}
 }
 
-// endsNow ends the session of a process; one that has just been started may have none yet.
-func (l *entriesLoad) endsNow(line *zkline.Line) {
+// endsNow ends the session of one of some processes; one that has just been started, or on a busy
+// machine connects again after its session was lost, has none then.
+func (l *entriesLoad) endsNow(lines []*zkline.Line) {
 	l.t.Helper()
 	var why error
 	defer func() {
 		if why != nil {
-			l.t.Logf("the session through %s does not end: %v", line.Address(), why)
+			l.t.Logf("the last session that was tried does not end: %v", why)
 		}
 	}()
 	waitFor(l.t, "a session to end", func() bool {
-		why = line.End()
+		why = lines[l.random.IntN(len(lines))].End()
 		return why == nil
 	})
 	l.ended++
@@ -331,7 +332,7 @@ func (l *entriesLoad) goOn() {
 	waitFor(l.t, "the work of the shared keys to lose its workers", func() bool {
 		l.retry()
 		for _, line := range l.lines {
-			l.endsNow(line)
+			l.endsNow([]*zkline.Line{line})
 		}
 		return l.count("select count(distinct aggregate_id) from accession.event e join accession.compute_entry c on c.id = e.aggregate_id where type = 'entry.returned' and key like 'shared%'") == sharedKeys
 	})

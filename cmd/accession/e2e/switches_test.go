@@ -22,6 +22,26 @@ func seed(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
+// share returns of how many steps one is taken in this run, and the first of them, as its seed draws it:
+// with ACCESSION_TEST_STEPS=all, as make soak and make mutants have it, all are.
+func share(t testing.TB) (first, of int) {
+	t.Helper()
+	if os.Getenv("ACCESSION_TEST_STEPS") == "all" {
+		return 0, 1
+	}
+	return seed(t).IntN(3), 3
+}
+
+// deathsOf returns those of the steps at which a process dies in this run.
+func deathsOf[S any](t testing.TB, all []S) (some []S) {
+	t.Helper()
+	first, of := share(t)
+	for i := first; i < len(all); i += of {
+		some = append(some, all[i])
+	}
+	return some
+}
+
 // The shortcuts for speed. Everything must hold with each of them on and off.
 var shortcuts = []string{"group_commit", "relay_hints", "hand_over"}
 

@@ -215,9 +215,10 @@ func goTest(ctx context.Context, root, pkg, overlay string, args ...string) []by
 	return stream
 }
 
-// overlaid is the environment in which programs are built with an overlay.
+// overlaid is the environment in which programs are built with an overlay, and tests take all steps
+// of which a run takes a share.
 func overlaid(overlay string) []string {
-	return append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
+	return append(os.Environ(), "ACCESSION_TEST_STEPS=all", "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 }
 
 // mostLines is how much of a test's output is shown: one that hangs lists every

@@ -1,0 +1,16 @@
+//go:build soak && linux && !race
+
+package e2e
+
+import "testing"
+
+// TestSoakKilledAtEachStep takes all steps of the tests of which make test takes a third.
+func TestSoakKilledAtEachStep(t *testing.T) {
+	for name, each := range map[string]func(*testing.T){
+		"bucket": TestBucketKilledAtEachStep, "creation": TestCreationKilledAtEachStep, "form": TestFormKilledAtEachStep, "intake": TestIntakeKilledAtEachStep,
+		"release": TestReleaseOfACollectionKilledAtEachStep, "resumable": TestResumableKilledAtEachStep, "submission": TestSubmissionKilledAtEachStep,
+		"synchronous": TestSynchronousKilled, "synchronous-report": TestSynchronousReportKilled, "upload": TestUploadKilledAtEachStep,
+	} {
+		t.Run(name, each)
+	}
+}
