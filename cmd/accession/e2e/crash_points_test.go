@@ -147,7 +147,7 @@ func play(o *crashInstallation, point string) {
 
 // crashShare is how many runs of TestDeathAtOperations play all operations between them, when
 // their seeds draw each share once.
-const crashShare = 4
+const crashShare = 8
 
 // TestDeathAtOperations lets a process die once at operations of the code: right after one,
 // before the process knows. A process that dies right before it leaves what one leaves that
