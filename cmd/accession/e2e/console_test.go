@@ -92,7 +92,7 @@ func (c *consoled) pages() map[string]string {
 		"failures": "/console/failures", "events": "/console/events", "events-of-batch": "/console/events?batch=" + string(c.hostile), "overview-then": "/console/?at=20", "job-then": fmt.Sprintf("/console/jobs/%s?at=%d", c.failedJob, c.count(`select max(seq) from accession.event where aggregate_id = $1`, c.failedJob)-1), "nowhere": "/console/nowhere", "objects": "/console/objects", "withdrawals": "/console/withdrawals", "priority": "/console/jobs/" + c.failedJob + "/do/priority", "empty": "/console/batches?state=held", "new": "/console/new", "reports": "/console/reports", "report-failures": "/console/reports/failures", "report-batch": "/console/reports/batch?batch=" + string(c.failed), "report-hostile": "/console/reports/batch?batch=" + string(c.hostile), "report-throughput": "/console/reports/throughput", "report-states": "/console/reports/states", "reports-batch": "/console/reports?batch=" + string(c.failed)}
 }
 
-// TestConsole: pages of the console over a service, in a browser, in both themes and three widths: nothing is
+// TestConsole: pages of the console over a service, in a browser, in three widths: nothing is
 // wider than the page, nothing goes wrong on it, nothing is asked of another host, and axe finds
 // nothing; hostile names are only text; its numbers are those of the tables.
 // Shows: P9
@@ -118,14 +118,13 @@ func TestConsole(t *testing.T) {
 	c.deposits()
 }
 
-// looksOfAll looks at a page in every width and theme, for which it is loaded once.
+// looksOfAll looks at a page in every width, for which it is loaded once, and in one theme each:
+// TestPagesInABrowser of the console looks at each page in both.
 func (c *consoled) looksOfAll(p *browser.Tab, name string) {
 	c.t.Helper()
 	for _, width := range []int64{360, 1200, 2560} {
-		for _, dark := range []bool{true, false} {
-			p.Look(width, dark)
-			c.looks(p, fmt.Sprintf("%s-%d", name, width))
-		}
+		p.Look(width, width != 1200)
+		c.looks(p, fmt.Sprintf("%s-%d", name, width))
 	}
 }
 
