@@ -59,6 +59,26 @@ func TestConsoleAdministersPeople(t *testing.T) {
 		}
 	}
 
+	// Other windows show what is done without being loaded again, although no event says so.
+	others := map[string]*browser.Tab{}
+	follows := func(path string) {
+		t.Helper()
+		others[path] = ada.Window()
+		others[path].Open(c.url + "/console/" + path)
+		browser.Eval[bool](others[path], "window.kept = true")
+	}
+	shows := func(path, what string) {
+		t.Helper()
+		c.reads(others[path], what)
+		if !browser.Eval[bool](others[path], "window.kept === true") {
+			t.Errorf("%s was loaded again", path)
+		}
+	}
+	follows("people")
+	follows("keys")
+	follows("audit")
+	others["keys"].Click("#pause")
+
 	ada.Open(c.url + "/console/people")
 	ada.Click(`a[href="/console/new-user"]`)
 	write(ada, map[string]string{"name": "Ben Li", "display_name": name})
@@ -69,7 +89,12 @@ func TestConsoleAdministersPeople(t *testing.T) {
 	browser.Eval[bool](ada, `document.querySelector("#a-name").value = "ben"; true`)
 	ada.Click(".act button")
 	done(ada, "the user may do nothing before", "new at the desk", "select count(*) from record.user where name = 'ben' and display_name <> ''")
+	shows("people", name)
+	shows("audit", "new at the desk")
+	follows("people/ben")
 	ada.Click(`a[href="/console/people/ben"]`)
+	waitFor(t, "the page of the user", func() bool { return ada.At() == "/console/people/ben" })
+	ada.See("footer")
 	c.reads(ada, name)
 	looks(ada)
 
@@ -78,6 +103,9 @@ func TestConsoleAdministersPeople(t *testing.T) {
 	browser.Eval[bool](ada, `document.querySelector("#a-role").value = "depositor"; true`)
 	ada.Click(".act button")
 	done(ada, "the user is depositor in test", "deposits scans", "select count(*) from record.right where user_name = 'ben'")
+
+	shows("people", "depositor in test")
+	shows("people/ben", "depositor")
 
 	ada.Open(c.url + "/console/people/ben/do/password")
 	write(ada, map[string]string{"password": password, "again": password})
@@ -94,6 +122,12 @@ func TestConsoleAdministersPeople(t *testing.T) {
 	ada.Click(".act button")
 	done(ada, "as depositor only", "for the scanner", "select count(*) from record.api_key where user_name = 'ben'")
 	key := browser.Eval[string](ada, `document.querySelector("#secret").textContent`)
+	shows("people/ben", "scanner")
+	if text := others["keys"].Text(); strings.Contains(text, "scanner") {
+		t.Errorf("a page that is paused shows the key: %s", text)
+	}
+	others["keys"].Click("#pause")
+	shows("keys", "scanner")
 	var who people.Self
 	if d.ask(key, "GET", "/v1/self", "").into(d, &who); who.Name != "ben" || len(who.Rights) != 1 || who.Rights[0].Role != "depositor" {
 		t.Errorf("%+v", who)
@@ -133,6 +167,8 @@ func TestConsoleAdministersPeople(t *testing.T) {
 	ada.Open(c.url + "/console/people/ben")
 	ada.Click(`a[href$="/do/disable"]`)
 	done(ada, "sessions of the user end", "has left", "select count(*) from record.session where user_name = 'ben'")
+	shows("people/ben", "disabled")
+	others["people/ben"].See(`a[href$="/do/enable"]`)
 	ben.Open(c.url + "/console/")
 	ben.See("#password")
 	ada.Open(c.url + "/console/people/ben")
@@ -160,6 +196,15 @@ func TestConsoleAdministersPeople(t *testing.T) {
 	}
 	if log := service.log.String(); strings.Contains(log, password) || strings.Contains(log, key) || strings.Contains(log, strings.Split(key, "_")[2]) {
 		t.Error("the log has a secret")
+	}
+	// Who administers no more is told so by the page that was open.
+	in.says(0, []string{"user", "grant", "olga", "admin", "--all"})
+	in.says(0, []string{"user", "withdraw", "ada", "admin", "--all"})
+	c.reads(others["people"], "no right to administer")
+	for path, p := range others {
+		if wrong := p.Wrong(); path != "people" && len(wrong) > 0 {
+			t.Errorf("%s: %v", path, wrong)
+		}
 	}
 	for _, wrong := range ada.Wrong() {
 		if !strings.Contains(wrong, "Failed to load resource: the server responded with a status of 4") {

@@ -53,8 +53,24 @@ func TestConsoleWithdrawsAnObject(t *testing.T) {
 		t.Fatalf("a reader has requested %d withdrawals", n)
 	}
 
+	// Other windows show what becomes of it without being loaded again, although no event says so.
+	list, thing := olga.Window(), rita.Window()
+	shows := func(p *browser.Tab, what string) {
+		t.Helper()
+		c.reads(p, what)
+		if !browser.Eval[bool](p, "window.kept === true") {
+			t.Error("the page was loaded again")
+		}
+	}
+	list.Open(c.url + "/console/withdrawals")
+	thing.Open(page)
+	for _, p := range []*browser.Tab{list, thing} {
+		browser.Eval[bool](p, "window.kept = true")
+	}
+
 	olga.Open(page)
 	does(olga, "withdraw", why, "another user approves or rejects it")
+	shows(list, why)
 	for _, width := range []int64{360, 1200} {
 		olga.Look(width, width == 360)
 		olga.Open(c.url + "/console/withdrawals?state=requested")
@@ -71,6 +87,7 @@ func TestConsoleWithdrawsAnObject(t *testing.T) {
 
 	otto.Open(c.url + "/console/withdrawals")
 	does(otto, "reject", no, "the request of olga is rejected")
+	shows(list, no)
 	olga.Open(page)
 	does(olga, "withdraw", why, "another user approves or rejects it")
 	otto.Open(c.url + "/console/withdrawals")
@@ -79,6 +96,9 @@ func TestConsoleWithdrawsAnObject(t *testing.T) {
 	}
 	does(otto, "approve", yes, "nothing of it is served any more")
 	waitFor(t, "the content to be removed", func() bool { return in.count("select count(*) from record.withdrawal where state = 'removed'") == 1 })
+	shows(list, yes)
+	shows(thing, "withdrawn")
+	shows(thing, "Content removed")
 	for _, p := range []*browser.Tab{olga, rita} {
 		p.Open(page)
 		c.looks(p, "tombstone")
@@ -91,7 +111,7 @@ func TestConsoleWithdrawsAnObject(t *testing.T) {
 			t.Error("a tombstone has commands")
 		}
 	}
-	for _, p := range []*browser.Tab{olga, otto, rita} {
+	for _, p := range []*browser.Tab{olga, otto, rita, list, thing} {
 		for _, wrong := range p.Wrong() {
 			if !strings.Contains(wrong, "Failed to load resource: the server responded with a status of 4") {
 				t.Error(wrong)

@@ -186,7 +186,7 @@ func (*Console) uploaded(v *visit) (page, error) {
 		return page{To: toBatch(string(s.Batch)), Status: http.StatusSeeOther}, nil
 	}
 	d := uploadPage{Shown: s, Facts: facts("File", s.FileName, "Size", cell.Size(s.Size), "SHA-256", s.SHA256, "Profile", s.Profile, "Received", s.Received, "Deposit", s.ID), Actions: actionsOn(v, "deposits", s.ID, everything, nil)}
-	return page{Name: "deposit", Title: cell.Short(s.FileName), Where: "new", Data: d}, nil
+	return page{Name: "deposit", Title: cell.Short(s.FileName), Where: "new", Again: true, Data: d}, nil
 }
 
 // pieces takes a file in pieces, as the API does.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -43,9 +42,13 @@ type list struct {
 }
 
 // changes are the kinds of events that change a list, by its operation, where they are not those of
-// batches, jobs and files.
+// batches, jobs and files; "" = none does.
 var changes = map[string]string{"query.ls": "query", "slot.ls": "slot,file", "dataset.ls": "slot,file,setting", "compute.ls": "entry", "drop.ls": "batch,setting",
-	"compute.workers": "entry", "discover.ls": "setting,file", "profile.ls": "setting", "processor.ls": "setting"}
+	"compute.workers": "entry", "discover.ls": "setting,file", "profile.ls": "setting", "processor.ls": "setting", "object.ls": "job",
+	"user.ls": "", "key.ls": "", "audit.ls": "", "object.withdrawals": ""}
+
+// unsaid are the lists that change without an event too, by their operation.
+var unsaid = map[string]bool{"user.ls": true, "key.ls": true, "audit.ls": true, "object.ls": true, "object.withdrawals": true, "drop.ls": true, "poison.ls": true, "bulk.ls": true, "discover.ls": true, "compute.workers": true}
 
 // rightOn is where a user acts who gives commands to all on a list, "" = in some collection.
 var rightOn = map[string]string{"compute": everything, "queries": everything, "deposits": everything}
@@ -66,7 +69,13 @@ func listPage[T any](v *visit, c table.Columns[T], title, where string, fields .
 		}
 		l.Given = slices.DeleteFunc(slices.Clone(l.Fields), func(f field) bool { return f.Value == "" })
 	}
-	return page{Name: "list", Title: title, Where: where, Follow: "kind=" + cmp.Or(changes[c.Operation], "batch,job,file"), Data: l}, nil
+	p := page{Name: "list", Title: title, Where: where, Again: unsaid[c.Operation], Data: l}
+	if kinds, has := changes[c.Operation]; !has {
+		p.Follow = "kind=batch,job,file"
+	} else if kinds != "" {
+		p.Follow = "kind=" + kinds
+	}
+	return p, nil
 }
 
 // texts returns states as they are chosen by.

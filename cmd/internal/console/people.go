@@ -116,7 +116,7 @@ func (*Console) person(v *visit) (page, error) {
 		return page{}, err
 	}
 	in := table.In(v)
-	t := thing{State: "enabled", In: in, Tables: []table.Table{rightsShown(u.ID).In(in, "rights", u.Rights), firstOf(keyColumns, in, "keys", keys, url.Values{"user": {u.ID}})}}
+	t := thing{State: "enabled", In: in, Again: true, Tables: []table.Table{rightsShown(u.ID).In(in, "rights", u.Rights), firstOf(keyColumns, in, "keys", keys, url.Values{"user": {u.ID}})}}
 	not := "enable"
 	if u.DisabledAt != nil {
 		t.State, not = "disabled", "disable"

@@ -36,6 +36,7 @@ type thing struct {
 	Links   []doable
 	Actions []doable
 	In      *table.Within // of which the tables are, nil = they are lists
+	Again   bool          // it changes without an event
 }
 
 // everything is the collection of what belongs to none: who acts on it acts on all.
@@ -53,7 +54,7 @@ func firstOf[T any](c table.Columns[T], in *table.Within, name string, p app.Pag
 
 // page returns the page of the thing.
 func (t thing) page(title, follow string) (page, error) {
-	return page{Name: "thing", Title: cell.Short(title), Where: "more", Follow: follow, Data: t, Tables: t.In}, nil
+	return page{Name: "thing", Title: cell.Short(title), Where: "more", Follow: follow, Again: t.Again, Data: t, Tables: t.In}, nil
 }
 
 func since(t domain.Time) *time.Time {
@@ -147,7 +148,7 @@ func (*Console) directory(v *visit) (page, error) {
 		return page{}, err
 	}
 	in := table.In(v)
-	t, collection := thing{State: "polled", In: in}, ""
+	t, collection := thing{State: "polled", In: in, Again: true}, ""
 	if d.Paused {
 		t.State = "paused"
 	}
@@ -248,7 +249,7 @@ func (*Console) object(v *visit) (page, error) {
 		table.Col("stored_at", "Stored", func(n objects.Version) any { return n.StoredAt }),
 	}}
 	in := table.In(v)
-	t := thing{In: in, Tables: []table.Table{versions.In(in, "versions", o.Versions)}}
+	t := thing{In: in, Again: true, Tables: []table.Table{versions.In(in, "versions", o.Versions)}}
 	t.Facts = facts("Object", o.ID, "Title", o.Title, "Creator", o.Creator, "Date", o.Date, "Local ids", strings.Join(o.LocalIDs, "; "), "Collection", o.Collection, "Owner", o.Owner, "Stored", o.CreatedAt, "Changed", o.ModifiedAt)
 	if w := o.Tombstone; w != nil {
 		t.State, t.Since, t.Why = "withdrawn", &w.Since, cell.Whole(w.Reason)

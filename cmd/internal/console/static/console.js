@@ -48,6 +48,7 @@
     stops(part)[stop]?.focus({preventScroll: true});
   };
   let reading = false, late = false, took = 0;
+  let paused = false, missed = false;
   const read = async () => {
     if (reading) { late = true; return; }
     reading = true;
@@ -55,8 +56,10 @@
     try {
       const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
       if (answer.redirected) { location.reload(); return; } // the session has ended
+      if (answer.status === 403) { location.reload(); return; } // who looks may see it no more
       if (!answer.ok) return;
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (paused) { missed = true; return; }
       times(next);
       for (const part of parts()) {
         const now = next.getElementById(part.id);
@@ -69,9 +72,13 @@
       if (late) { late = false; soon(); }
     }
   };
+  const readAgain = () => {
+    if (document.hidden) return;
+    if (paused) { missed = true; return; }
+    read();
+  };
   // The tables show an event a moment after it came. A page that takes long is read less often.
-  let first = 0, last = 0, missed = false;
-  let paused = false;
+  let first = 0, last = 0;
   const soon = () => {
     if (paused) { missed = true; return; }
     first ||= setTimeout(() => { first = 0; read(); }, Math.max(300, 4 * took));
@@ -109,16 +116,20 @@
       }
     }
   };
-  const pause = document.getElementById("pause");
-  if (pause && main.dataset.follow) {
-    pause.hidden = false;
-    pause.addEventListener("click", () => {
-      paused = !paused;
-      pause.textContent = paused ? "Go on" : "Pause";
-      if (paused) { clearTimeout(first); clearTimeout(last); first = 0; }
-      if (!paused && missed) { missed = false; soon(); }
-    });
-  }
+  // What has no events is read at an interval, and when it is seen again.
+  const again = Number(main.dataset.again ?? 0) * 1000;
   if (main.dataset.follow) follow(main.dataset.follow);
-  setInterval(() => { if (!document.hidden && document.querySelector("[data-often]")) read(); }, 1000);
+  if (again) {
+    setInterval(readAgain, again);
+    document.addEventListener("visibilitychange", readAgain);
+  }
+  setInterval(() => { if (document.querySelector("[data-often]")) readAgain(); }, 1000);
+  const pause = document.getElementById("pause");
+  pause.hidden = !main.dataset.follow && !again && !document.querySelector("[data-often]");
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.textContent = paused ? "Go on with updates" : "Pause updates";
+    if (paused) { clearTimeout(first); clearTimeout(last); first = 0; }
+    if (!paused && missed) { missed = false; soon(); }
+  });
 })();
