@@ -112,6 +112,7 @@ func TestConsole(t *testing.T) {
 	c.things(p)
 	c.byKeyboard(p)
 	c.withoutScript()
+	c.zonesOfReports(p)
 	c.others()
 	c.acts(p)
 	c.moments(p)
@@ -373,6 +374,42 @@ func (c *consoled) looksBackByKeyboard() {
 	p.Open(c.url + "/console/")
 	c.follow(p, ".who button")
 	p.See("#password")
+	if wrong := p.Wrong(); len(wrong) > 0 {
+		c.t.Error(wrong)
+	}
+}
+
+// zonesOfReports opens reports in the zone of the browser, and in UTC when that is chosen.
+func (c *consoled) zonesOfReports(p *browser.Tab) {
+	c.t.Helper()
+	const link = "#reports a[href^='/console/reports/batch']"
+	for _, zone := range []string{"America/Bogota", "UTC"} {
+		p.Open(c.url + "/console/batches/" + string(c.failed))
+		if zone == "UTC" {
+			p.Click("#utc")
+		}
+		c.reads(p, "times are in "+zone)
+		p.Click(link)
+		c.reads(p, "Made by Accession on")
+		text, times := p.Text(), regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\S*)`).FindAllStringSubmatch(p.Text(), -1)
+		offset := map[string]string{"America/Bogota": "-05:00", "UTC": "Z"}[zone]
+		for _, time := range times {
+			if strings.TrimSuffix(time[1], ".") != offset {
+				c.t.Errorf("in %s a time is %q", zone, time[0])
+			}
+		}
+		if !strings.Contains(text, "Times are in "+zone+".") || len(times) < 60 {
+			c.t.Errorf("the report in %s has %d times: %s", zone, len(times), text)
+		}
+	}
+	p.Open(c.url + "/console/reports")
+	if in := browser.Eval[int](p, `document.querySelectorAll("a[href*='zone=']").length`); in != 0 {
+		c.t.Errorf("in UTC %d links name a zone", in)
+	}
+	p.Click("#utc")
+	if in := browser.Eval[[]string](p, `[...new Set([...document.querySelectorAll("a[href*='zone=']")].map((a) => a.innerText + " " + new URL(a.href).searchParams.get("zone")))].sort()`); !slices.Equal(in, []string{"html America/Bogota", "text America/Bogota"}) {
+		c.t.Errorf("a zone is named by %q", in)
+	}
 	if wrong := p.Wrong(); len(wrong) > 0 {
 		c.t.Error(wrong)
 	}

@@ -28,6 +28,7 @@ type reporting struct {
 	format, table, file string
 	from                string
 	to                  []string
+	zone                string
 }
 
 func (p *program) reports() *cobra.Command {
@@ -48,6 +49,8 @@ Reports are read from the tables and written row by row, so that long ones need 
 memory. With --at, a report shows what was known then: for one batch its events are
 read, for failures, retries and submitters of all batches the complete log up to then.
 
+Times are in UTC; in text, HTML and mail in the zone that --zone names.
+
 CSV has one table: the first, or the one that --table names. A mail is complete, with
 text and HTML; a mail about a batch goes to the addresses of its profile unless --from
 and --to are given.`,
@@ -55,6 +58,7 @@ and --to are given.`,
   accession report batch --batch bid0000000001 --format html --out report.html
   accession report reconciliation --batch bid0000000001 --at 2026-03-01T12:00
   accession report reconciliation --dataset nights --format csv
+  accession report batch --batch bid0000000001 --zone Europe/Berlin
   accession report retries --since 7d --format csv > retries.csv
   accession report throughput --since 30d --format png --out throughput.png
   accession report batch --batch bid0000000001 --format mail | sendmail -t
@@ -77,6 +81,7 @@ and --to are given.`,
 	flags.Times(c, &r.Since, &r.Until)
 	flags.At(c, &r.At)
 	flags.Parsed(c, &r.By, "by", "", "rows for each `SPAN` of ingest: "+strings.Join(app.Spans, ", ")+" (default day)", flags.Optional(flags.Among(app.Spans...)))
+	f.StringVar(&r.zone, "zone", "", "times in this `ZONE`, such as Europe/Berlin; with the formats "+strings.Join(export.Zoned, ", ")+" (default UTC)")
 	f.StringVar(&r.table, "table", "", "the `TABLE` of the report that CSV has (default: the first)")
 	f.StringVar(&r.from, "from", "", "sender `ADDRESS` of a mail")
 	f.StringArrayVar(&r.to, "to", nil, "recipient `ADDRESS` of a mail; may be repeated")
@@ -96,12 +101,13 @@ func (r *reporting) check(p *program) error {
 	case r.format == export.FormatPNG && r.file == "" && p.Terminal:
 		return errors.New("refusing to write an image to a terminal; use --out FILE")
 	}
-	return nil
+	_, err := export.Zone(r.zone, r.format)
+	return err
 }
 
 // fetch gets one report from a service over HTTP.
 func (r *reporting) fetch(ctx context.Context, p *program, there *remote.Server, name string) error {
-	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, From: r.from, To: r.to, Batch: string(r.Batch), Dataset: r.Dataset, Since: r.Since, Until: r.Until, By: r.By, At: at(r.At)}
+	in := &operation.ReportShow{Name: name, Format: r.format, Table: r.table, From: r.from, To: r.to, Batch: string(r.Batch), Dataset: r.Dataset, Since: r.Since, Until: r.Until, Zone: r.zone, By: r.By, At: at(r.At)}
 	return p.write(r.file, func(w io.Writer) error { return there.Fetch(ctx, "report.show", in, nil, w) })
 }
 
@@ -117,6 +123,10 @@ func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string
 			return err
 		}
 	}
+	zone, err := export.Zone(r.zone, r.format)
+	if err != nil {
+		return err
+	}
 	tables := report.Tables
 	if r.format == export.FormatCSV {
 		t, err := export.TableOf(report, r.table)
@@ -131,7 +141,7 @@ func (r *reporting) run(ctx context.Context, p *program, a *app.App, name string
 	}
 	written, end := p.counter(ctx, r.file == "", "rows", total)
 	err = p.write(r.file, func(w io.Writer) error {
-		return export.WriteReport(w, report, export.ReportOptions{Format: r.format, Table: r.table, From: r.from, To: r.to, Made: time.Now(), Row: func() {
+		return export.WriteReport(w, report, export.ReportOptions{Format: r.format, Table: r.table, From: r.from, To: r.to, Made: time.Now(), Zone: zone, Row: func() {
 			n++
 			written(n)
 		}})

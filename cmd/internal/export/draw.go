@@ -91,7 +91,7 @@ func (d *drawing) add(row []any) {
 	}
 	label := ""
 	for _, name := range d.label {
-		label += " " + people(row[d.at[name]])
+		label += " " + ReportOptions{}.people(row[d.at[name]])
 	}
 	d.labels = append(d.labels, label[1:])
 	for i, name := range d.values {

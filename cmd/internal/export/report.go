@@ -28,8 +28,11 @@ type ReportOptions struct {
 	Format string
 	Table  string    // for CSV, which has room for one; "" = the first that does not sum up others
 	Made   time.Time // when the report was made
-	From   string    // of a mail, as To: see notify.Message
-	To     []string
+	// Zone is the zone in which times are written where people read them; nil = UTC. CSV and JSON
+	// have UTC.
+	Zone *time.Location
+	From string // of a mail, as To: see notify.Message
+	To   []string
 	// Row is called after each row; nil = not called.
 	Row func()
 }
@@ -88,9 +91,9 @@ func writeCSV(w io.Writer, r app.Report, o ReportOptions) error {
 	return out.Close()
 }
 
-// people returns a value as text: times in UTC to the second, durations and shares
-// with three digits.
-func people(v any) string {
+// people returns a value as text: times to the second in the zone of the report, durations and
+// shares with three digits.
+func (o ReportOptions) people(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
@@ -105,7 +108,7 @@ func people(v any) string {
 		if v.IsZero() {
 			return ""
 		}
-		return v.UTC().Format("2006-01-02 15:04:05Z")
+		return v.In(o.zone()).Format("2006-01-02 15:04:05Z07:00")
 	case string:
 		return Line(v)
 	default:
@@ -114,9 +117,9 @@ func people(v any) string {
 }
 
 // asOf returns as of when a report is, "" = now.
-func asOf(r app.Report) string {
+func (o ReportOptions) asOf(r app.Report) string {
 	if r.At == nil {
 		return ""
 	}
-	return fmt.Sprintf("as of sequence %d of the log, %s", r.At.Seq, people(r.At.Stored))
+	return fmt.Sprintf("as of sequence %d of the log, %s", r.At.Seq, o.people(r.At.Stored))
 }

@@ -22,7 +22,7 @@ func writeMail(w io.Writer, r app.Report, o ReportOptions) error {
 	if err != nil {
 		return err
 	}
-	silent := ReportOptions{Made: o.Made, Row: func() {}}
+	silent := ReportOptions{Made: o.Made, Zone: o.Zone, Row: func() {}}
 	var text, page bytes.Buffer
 	if err := cmp.Or(writeText(&text, r, silent), writeHTML(&page, r, silent)); err != nil {
 		return err
@@ -30,7 +30,7 @@ func writeMail(w io.Writer, r app.Report, o ReportOptions) error {
 	subject, key := "Report "+r.Name, "report/"+r.Name
 	for _, f := range r.Facts {
 		if f.Name == "batch_id" {
-			subject, key = subject+" of "+people(f.Value), key+"/"+people(f.Value)
+			subject, key = subject+" of "+o.people(f.Value), key+"/"+o.people(f.Value)
 		}
 	}
 	mail, err := notify.Message{Key: key + "/" + o.Made.UTC().Format(time.RFC3339Nano), From: o.From, To: o.To, Subject: subject,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -18,7 +19,7 @@ const lookAhead = 200
 func writeText(to io.Writer, r app.Report, o ReportOptions) error {
 	w := bufio.NewWriter(to)
 	fmt.Fprintf(w, "%s\n%s\n", r.Title, strings.Repeat("=", utf8.RuneCountInString(r.Title)))
-	if s := asOf(r); s != "" {
+	if s := o.asOf(r); s != "" {
 		fmt.Fprintf(w, "\n%s\n", s)
 	}
 	widest := 0
@@ -29,7 +30,7 @@ func writeText(to io.Writer, r app.Report, o ReportOptions) error {
 		fmt.Fprintln(w)
 	}
 	for _, f := range r.Facts {
-		if s := people(f.Value); s != "" {
+		if s := o.people(f.Value); s != "" {
 			fmt.Fprintf(w, "%-*s  %s\n", widest, f.Label, s)
 		}
 	}
@@ -38,6 +39,9 @@ func writeText(to io.Writer, r app.Report, o ReportOptions) error {
 		if err := textTable(w, t, o); err != nil {
 			return err
 		}
+	}
+	if o.zone() != time.UTC { // otherwise each has a Z
+		fmt.Fprintf(w, "\nTimes are in %s.\n", o.zone())
 	}
 	return w.Flush()
 }
@@ -68,7 +72,7 @@ func textTable(w *bufio.Writer, t app.Table, o ReportOptions) error {
 		}
 		cells := make([]string, len(row))
 		for i, v := range row {
-			cells[i] = people(v)
+			cells[i] = o.people(v)
 		}
 		waiting = append(waiting, cells)
 		if n++; n >= lookAhead {

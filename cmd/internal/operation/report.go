@@ -28,6 +28,7 @@ type ReportShow struct {
 	Dataset string    `query:"dataset" maxLength:"64" doc:"Of reconciliation: of this dataset in place of a batch"`
 	Since   time.Time `query:"since" doc:"Only from this time on"`
 	Until   time.Time `query:"until" doc:"Only before this time"`
+	Zone    string    `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"With text, html and mail: the zone of times, by its name in the IANA time zone database; default UTC"`
 	By      string    `query:"by" enum:"hour,day,week,month,year" doc:"Of ingest: rows for each such span of time; default day"`
 	At
 }
@@ -118,6 +119,9 @@ func reports() []*Operation {
 // mail returns how a report is written, with the addresses if it is a mail.
 func (in *ReportShow) mail(ctx context.Context, c *Call, batch domain.BatchID) (o export.ReportOptions, err error) {
 	o = export.ReportOptions{Format: in.Format, Table: in.Table, Made: time.Now(), From: in.From, To: in.To}
+	if o.Zone, err = export.Zone(in.Zone, in.Format); err != nil {
+		return o, err
+	}
 	switch given := in.From != "" || len(in.To) > 0; {
 	case in.Format != export.FormatMail && given:
 		return o, invalid("from and to need format=mail")

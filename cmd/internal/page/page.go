@@ -19,6 +19,7 @@ type Page struct {
 	Facts  []Fact   // those without a value are left out
 	Tables []Table
 	Made   string // when
+	Zone   string // in which the times are
 }
 
 // Fact is a line about the whole report.
@@ -103,7 +104,7 @@ footer { color: var(--dim); font-size: .9rem; }
 {{if .Figure}}<figure>{{call .Figure}}</figure>
 {{end}}</section>
 {{end}}</main>
-<footer><p>Made by Accession on {{.Made}}.</p></footer>
+<footer><p>Made by Accession on {{.Made}}.{{with .Zone}} Times are in {{.}}.{{end}}</p></footer>
 </body>
 </html>
 {{define "heads"}}<thead><tr>{{range .}}<th scope="col"{{if .Number}} class="n"{{end}}>{{.Text}}</th>{{end}}</tr></thead>{{end}}`))

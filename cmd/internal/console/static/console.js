@@ -8,7 +8,9 @@
     set utc(yes) { try { localStorage.setItem("utc", yes ? "yes" : "no"); } catch { /* it is not kept */ } },
   };
 
-  // Times.
+  // Times, and reports that have some.
+  const named = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
+  const known = named === "Etc/Unknown" ? "" : named;
   const two = (n) => String(n).padStart(2, "0");
   const local = (t) => `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`;
   const times = (root) => {
@@ -18,9 +20,16 @@
       e.textContent = kept.utc ? utc : local(t);
       e.title = kept.utc ? local(t) : utc;
     }
+    for (const a of root.querySelectorAll("a[href^='/console/reports/']")) {
+      const to = new URL(a.getAttribute("href"), location.origin);
+      if (!["html", "text"].includes(to.searchParams.get("format") ?? "html")) continue;
+      to.searchParams.delete("zone");
+      if (!kept.utc && known) to.searchParams.set("zone", known);
+      a.setAttribute("href", to.pathname + to.search);
+    }
   };
   const zone = () => {
-    const name = Intl.DateTimeFormat().resolvedOptions().timeZone || "your zone";
+    const name = known || "your zone";
     const text = document.getElementById("zone"), button = document.getElementById("utc");
     text.textContent = kept.utc ? "times are in UTC" : "times are in " + name;
     button.textContent = kept.utc ? "Show " + name : "Show UTC";

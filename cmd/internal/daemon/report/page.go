@@ -17,7 +17,7 @@ import (
 
 // pageOf returns the report as a page, with notes before it: what failed first, by its cause.
 func pageOf(p profile.Profile, r Body, notes ...string) page.Page {
-	made := page.Page{Title: Subject(r), Made: r.Made.UTC().Format("2006-01-02 15:04:05Z")}
+	made := page.Page{Title: Subject(r), Made: r.Made.UTC().Format("2006-01-02 15:04:05Z"), Zone: "UTC"}
 	note := func(format string, args ...any) { made.Notes = append(made.Notes, fmt.Sprintf(format, args...)) }
 	fact := func(label, value string) { made.Facts = append(made.Facts, page.Fact{Label: label, Value: value}) }
 	if r.Problem != nil {
