@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/projections/internal/fold"
 )
 
@@ -19,6 +20,8 @@ type Past struct {
 	// warnings are those of the last event about each manifest that has some.
 	warnings map[domain.Aggregate][]ManifestWarning
 	metadata map[domain.BatchID]*domain.MetadataRecords
+	// sees is what is counted of all, nil = everything.
+	sees *access.Filter
 }
 
 // NewPast returns the state before the first event.
@@ -29,6 +32,25 @@ func NewPast() *Past {
 // NewPastStates is like NewPast, but the Past does not keep transitions, reports and
 // warnings, which are many.
 func NewPastStates() *Past { return &Past{f: fold.New(), states: true} }
+
+// Limit has Failures, Submitters and Collections count only what a caller sees, nil = everything.
+func (p *Past) Limit(sees *access.Filter) { p.sees = sees }
+
+// counts reports whether what a submitter deposited in a collection is counted.
+func (p *Past) counts(collection, submitter string) bool {
+	return p.sees == nil || p.sees.Selects(collection, submitter)
+}
+
+// countsAttempt reports whether a failed attempt is counted: it belongs to whom its job or file does.
+func (p *Past) countsAttempt(r Retry) bool {
+	job, _ := p.f.Job(r.JobID)
+	collection := job.Collection
+	if r.Kind == string(domain.KindFile) {
+		file, _ := p.f.File(r.RawFileHash)
+		collection = cmp.Or(file.Collection, job.Collection)
+	}
+	return p.counts(collection, job.Submitter)
+}
 
 // Apply folds the next event.
 func (p *Past) Apply(r domain.Recorded) error {
@@ -200,6 +222,9 @@ func (p *Past) Failures() []FailureRow {
 	type key struct{ kind, failedIn, class, code string }
 	sums, jobs := map[key]*FailureRow{}, map[key]map[string]bool{}
 	for _, r := range p.AllRetries() {
+		if !p.countsAttempt(r) {
+			continue
+		}
 		k := key{r.Kind, r.FailedIn, r.Class, r.Code}
 		s := sums[k]
 		if s == nil {
@@ -228,6 +253,9 @@ func (p *Past) Submitters() []SubmitterRow {
 		b, err := p.Summary(domain.BatchID(row.ID))
 		if err != nil || b.SubmittedAt == nil {
 			continue // only its jobs are known
+		}
+		if !p.counts(row.Collection, row.Submitter) {
+			continue
 		}
 		s := sums[b.Submitter]
 		if s == nil {
@@ -283,6 +311,9 @@ func orZero[T any](v *T) T {
 func (p *Past) Collections() []CollectionRow {
 	sums := map[[2]string]*CollectionRow{}
 	for _, j := range p.Jobs() {
+		if !p.counts(j.Collection, j.Submitter) {
+			continue
+		}
 		c, since := sums[[2]string{j.Collection, j.Status}], orZero(j.StatusSince)
 		if c == nil {
 			c = &CollectionRow{Collection: j.Collection, Status: j.Status, OldestSince: since}

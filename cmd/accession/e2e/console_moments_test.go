@@ -20,12 +20,19 @@ type folded struct {
 	submitters map[string]int            // how many batches are theirs
 }
 
-// foldedTo folds the log up to a sequence.
-func foldedTo(log []domain.Recorded, seq uint64) folded {
+// foldedTo folds the log up to a sequence, of what a user has submitted, "" = all.
+func foldedTo(log []domain.Recorded, seq uint64, submitter string) folded {
 	f := folded{map[domain.Kind]map[string]string{domain.KindBatch: {}, domain.KindJob: {}, domain.KindFile: {}}, map[string]domain.BatchID{}, map[string]int{}}
+	own := map[domain.BatchID]bool{}
 	for _, r := range log {
 		if r.Seq > seq {
 			break
+		}
+		if d, is := r.Data.(*domain.BatchSubmitted); is && d.Submission.Submitter == submitter {
+			own[r.BatchID] = true
+		}
+		if submitter != "" && !own[r.BatchID] {
+			continue
 		}
 		states, id := f.states[r.Aggregate.Kind], r.Aggregate.ID
 		if d, is := r.Data.(*domain.BatchSubmitted); is {
@@ -75,7 +82,8 @@ func (c *consoled) moments(p *browser.Tab) {
 		c.must(err)
 		whole = append(whole, r)
 	}
-	last := foldedTo(whole, whole[len(whole)-1].Seq)
+	last := foldedTo(whole, whole[len(whole)-1].Seq, "")
+	ana := c.signedIn("ana") // a depositor, who is counted what is its own
 	random := seed(c.t)
 	one := func(kind domain.Kind) string {
 		all := slices.Sorted(maps.Keys(last.states[kind]))
@@ -84,8 +92,9 @@ func (c *consoled) moments(p *browser.Tab) {
 	compared := map[domain.Kind]int{}
 	for range 30 {
 		seq := whole[random.IntN(len(whole))].Seq
-		then := foldedTo(whole, seq)
+		then := foldedTo(whole, seq, "")
 		c.overviewAt(p, then, seq)
+		c.overviewAt(ana, foldedTo(whole, seq, "ana"), seq)
 		for kind, path := range map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files"} {
 			id := one(kind)
 			p.Open(fmt.Sprintf("%s/console/%s/%s?at=%d", c.url, path, id, seq))
@@ -104,6 +113,13 @@ func (c *consoled) moments(p *browser.Tab) {
 				c.batchAt(p, then, last, domain.BatchID(id), seq)
 			}
 		}
+	}
+	c.overviewAt(ana, foldedTo(whole, whole[len(whole)-1].Seq, "ana"), whole[len(whole)-1].Seq)
+	if text := ana.Text(); !strings.Contains(text, "ana") || strings.Contains(text, "mallory") {
+		c.t.Errorf("the overview of a depositor as of a moment: %s", text)
+	}
+	if wrong := ana.Wrong(); len(wrong) > 0 {
+		c.t.Error(wrong)
 	}
 	c.t.Logf("compared with the log of %d events: %v", len(whole), compared)
 	p.Open(fmt.Sprintf("%s/console/batches/%s?at=%d", c.url, c.failed, whole[len(whole)-1].Seq))

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -25,6 +26,13 @@ func TestReportsNeedARightInAllCollections(t *testing.T) {
 		for _, caller := range []string{"olga operator/test", "rita reader/test", "ana depositor/test", "ana depositor/*", "olga operator/test reader/other"} {
 			for _, choice := range []string{"", "?format=csv"} {
 				d.ask(caller, "GET", "/v1/reports/"+name+choice, "").is(d, http.StatusForbidden, app.Forbidden)
+			}
+			// Some count as of a moment what the caller sees; the log has no such sequence.
+			then := d.ask(caller, "GET", "/v1/reports/"+name+"?at=1000000", "")
+			if slices.Contains(app.SeenThen, name) {
+				then.is(d, http.StatusNotFound, app.NotFound)
+			} else {
+				then.is(d, http.StatusForbidden, app.Forbidden)
 			}
 			d.ask(caller, "GET", "/v1/reports/"+name+"?batch=bid0000009999", "").is(d, http.StatusNotFound, app.NotFound)
 		}

@@ -115,10 +115,12 @@ func (a *App) fold(ctx context.Context, past *query.Past, m Moment, read func(lo
 	return past, at, nil
 }
 
-// wholePast folds the whole history, without transitions: these are read from the
-// tables.
-func (a *App) wholePast(ctx context.Context, m Moment) (*query.Past, AsOf, error) {
-	return a.fold(ctx, query.NewPastStates(), m, func(log eventstore.Log, to uint64) (events, error) {
+// wholePast folds the whole history, without transitions, of which only what a caller sees is
+// counted: the transitions are read from the tables.
+func (a *App) wholePast(ctx context.Context, o ReportOptions) (*query.Past, AsOf, error) {
+	past := query.NewPastStates()
+	past.Limit(o.Sees)
+	return a.fold(ctx, past, o.At, func(log eventstore.Log, to uint64) (events, error) {
 		return log.Read(ctx, eventstore.ReadOptions{To: to}), nil
 	})
 }

@@ -1,12 +1,15 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/accession-ingest/accession/cmd/internal/app/report"
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/projections/query"
 )
 
@@ -26,6 +29,20 @@ type ReportOptions struct {
 	query.Range
 	At Moment
 	By string // one of Spans, for reports that have a row for each; "" = day
+	// Sees is what the caller sees, nil = everything. Who does not see everything is reported on a
+	// batch or dataset that it sees, or by one of SeenThen as of a moment.
+	Sees *access.Filter
+}
+
+// SeenThen are the reports that count as of a moment what a caller sees of all there was.
+var SeenThen = []string{"collections", "failures", "submitters"}
+
+// limited refuses a report that would count what the caller does not see.
+func (o ReportOptions) limited(name string) error {
+	if o.Sees == nil || o.Sees.All || o.Batch != "" || o.Dataset != "" || !o.At.IsNow() && slices.Contains(SeenThen, name) {
+		return nil
+	}
+	return &Error{Kind: Forbidden, Err: errors.New("it counts over all collections, of which you see some"), Hint: "choose a batch of yours; as of a moment there are " + strings.Join(SeenThen, ", ")}
 }
 
 // Spans are what a report may have a row for each of.
@@ -66,7 +83,7 @@ func (a *App) Report(ctx context.Context, name string, o ReportOptions) (r Repor
 	if fault, hint := k.Fault(o.Range, o.By, o.At.IsNow()); fault != "" {
 		return r, &Error{Kind: Invalid, Err: errors.New(fault), Hint: hint}
 	}
-	if err = a.reported(ctx, o); err == nil {
+	if err = cmp.Or(o.limited(name), a.reported(ctx, o)); err == nil {
 		r, err = k.make(a, ctx, o)
 	}
 	r.Name, r.Title = k.Name, k.About

@@ -2,10 +2,12 @@ package app
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/accession-ingest/accession/domain/access"
 	"github.com/accession-ingest/accession/projections/projtest"
 	"github.com/accession-ingest/accession/projections/query"
 )
@@ -62,6 +64,75 @@ func TestReportsOfThePastAreThoseOfThen(t *testing.T) {
 			var e *Error
 			if _, err := behind.Report(t.Context(), "throughput", ReportOptions{At: Moment{Seq: uint64(len(story.Log))}}); !errors.As(err, &e) || e.Kind != Unavailable {
 				t.Errorf("tables that are behind tell of what they do not know: %v", err)
+			}
+		}
+	}
+}
+
+// TestReportsOfThePastCountWhatIsSeen: who does not see everything is counted as of a moment what
+// lies in its collections, and what it has submitted itself; reports that count over all there is,
+// and those of now, are refused.
+func TestReportsOfThePastCountWhatIsSeen(t *testing.T) {
+	t.Parallel()
+	story := projtest.NewStory(t)
+	story.Classic()
+	a := &App{Open: resources(fakeHistory{log: logOf(t, story)})}
+	counted := func(name string, o ReportOptions) []map[string]string {
+		t.Helper()
+		o.At.Seq = uint64(len(story.Log))
+		r, err := a.Report(t.Context(), name, o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return read(t, r, r.Tables[0].Name)
+	}
+	sum := func(rows []map[string]string, column string) (n int) {
+		for _, row := range rows {
+			one, err := strconv.Atoi(row[column])
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += one
+		}
+		return n
+	}
+	columns := map[string]string{"collections": "jobs", "failures": "failures", "submitters": "batches"}
+	for name, column := range columns {
+		all := counted(name, ReportOptions{})
+		for _, sees := range []access.Filter{{All: true}, {Collections: []string{"films", "maps"}}} {
+			if diff := cmp.Diff(all, counted(name, ReportOptions{Sees: &sees})); diff != "" || len(all) < 2 {
+				t.Errorf("%s of %+v (-all +seen):\n%s", name, sees, diff)
+			}
+		}
+		for _, sees := range []access.Filter{{}, {Collections: []string{"films"}}, {Submitter: "ana"}, {Collections: []string{"films"}, Submitter: "ana"}} {
+			if rows := counted(name, ReportOptions{Sees: &sees}); len(rows) != 0 {
+				t.Errorf("%s of %+v: %v", name, sees, rows)
+			}
+		}
+		omar, maria := counted(name, ReportOptions{Sees: &access.Filter{Submitter: "omar"}}), counted(name, ReportOptions{Sees: &access.Filter{Submitter: "maria"}})
+		if len(omar) == 0 || len(maria) == 0 || sum(omar, column)+sum(maria, column) != sum(all, column) {
+			t.Errorf("%s: omar's %v and maria's %v are not all %v", name, omar, maria, all)
+		}
+		if name == "failures" {
+			if diff := cmp.Diff(counted(name, ReportOptions{Range: query.Range{Batch: projtest.ClassicFiles}}), omar); diff != "" {
+				t.Errorf("the failures of the only batch of omar (-batch +seen):\n%s", diff)
+			}
+		} else if n := sum(omar, column); n != 1 {
+			t.Errorf("%s: %d of omar, want 1", name, n)
+		}
+	}
+	for _, k := range ReportKinds() {
+		if k.Batch {
+			continue
+		}
+		for _, o := range []ReportOptions{{}, {At: Moment{Seq: 1}}} {
+			if k.BySpan && !o.At.IsNow() || columns[k.Name] != "" && !o.At.IsNow() {
+				continue
+			}
+			o.Sees = &access.Filter{Collections: []string{"maps"}, Submitter: "omar"}
+			var e *Error
+			if r, err := a.Report(t.Context(), k.Name, o); !errors.As(err, &e) || e.Kind != Forbidden {
+				t.Errorf("%s as of %d: %v, %v", k.Name, o.At.Seq, r.Tables, err)
 			}
 		}
 	}

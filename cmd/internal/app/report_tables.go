@@ -18,7 +18,7 @@ func (a *App) reportRetries(ctx context.Context, o ReportOptions) (Report, error
 		s, err := a.batchThen(ctx, o)
 		return report.Attempts(o.Range, s.At, s.Retries, s.NRetry), err
 	}
-	past, at, err := a.wholePast(ctx, o.At)
+	past, at, err := a.wholePast(ctx, o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -68,7 +68,7 @@ func (a *App) reportCollections(ctx context.Context, o ReportOptions) (Report, e
 	if o.At.IsNow() {
 		return sums(ctx, o, fromTables(a, query.Collections), report.Collections)
 	}
-	past, at, err := a.wholePast(ctx, o.At)
+	past, at, err := a.wholePast(ctx, o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -131,7 +131,7 @@ func (a *App) submitters(ctx context.Context, o ReportOptions) ([]query.Submitte
 	if o.At.IsNow() {
 		return fromTables(a, query.Submitters)(ctx, o)
 	}
-	past, at, err := a.wholePast(ctx, o.At)
+	past, at, err := a.wholePast(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -143,5 +143,5 @@ func (a *App) pastFor(ctx context.Context, o ReportOptions) (*query.Past, AsOf, 
 	if o.Batch != "" {
 		return a.batchPast(ctx, o.Batch, o.At)
 	}
-	return a.wholePast(ctx, o.At)
+	return a.wholePast(ctx, o)
 }

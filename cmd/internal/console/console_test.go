@@ -923,8 +923,11 @@ func TestOverviewOfAMoment(t *testing.T) {
 	if strings.Contains(text, "data-follow") {
 		t.Error("what is past follows the events")
 	}
-	if text := visited(h, http.MethodGet, Path, nil).Body.String(); !strings.Contains(text, `id="at"`) {
-		t.Error("the overview has no way to a moment")
+	for _, right := range []people.Right{{Role: access.Operator, All: true}, {Role: access.Operator, Collections: []string{"test"}}, {Role: access.Depositor, All: true}} {
+		a.answers["/v1/self"] = people.Self{Name: "ana", Rights: []people.Right{right}}
+		if text := visited(h, http.MethodGet, Path, nil).Body.String(); !strings.Contains(text, `id="at"`) {
+			t.Errorf("the overview for %+v has no way to a moment", right)
+		}
 	}
 }
 

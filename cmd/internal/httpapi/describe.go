@@ -27,7 +27,7 @@ var rightTexts = map[operation.On]string{
 	operation.OnThing:        "Needs %s in the collection that it belongs to.",
 	operation.OnObject:       "Needs %s in the collection that it belongs to, or to have deposited the version.",
 	operation.OnCollection:   "Needs %s in the collection.",
-	operation.OnNamed:        "Of a batch every user may who sees it; of a dataset it needs %s in its collection, without both in all.",
+	operation.OnNamed:        "Of a batch every user may who sees it; of a dataset it needs %s in its collection, without both in all. As of a moment every user may have collections, failures and submitters, which then count what they see.",
 	operation.OnSome:         "Needs %s in a collection: what it is about is limited to those.",
 	operation.OnInstallation: "Needs %s in all collections.",
 }

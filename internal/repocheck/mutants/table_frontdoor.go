@@ -462,6 +462,14 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app (sortable).after", Do: []Op{Always("Valid")},
 	Package: "cmd/accession/e2e", Test: "TestSortedListsOfTheService",
 }, {
+	Name: "what others deposited in the counts of a moment", Why: "the overview of a moment counts for a depositor what others have deposited",
+	At: "projections/query (*Past).counts", Do: []Op{Always("Selects")},
+	Package: "cmd/internal/app", Test: "TestReportsOfThePastCountWhatIsSeen",
+}, {
+	Name: "reports over all collections for who sees some", Why: "a report as of a moment counts for an operator of one collection what lies in the others",
+	At: "cmd/internal/app (ReportOptions).limited", Do: []Op{Always("SeenThen")},
+	Package: "cmd/internal/app", Test: "TestReportsOfThePastCountWhatIsSeen",
+}, {
 	Name: "where the way leads on from the page to sign in", Why: "a link to the page to sign in leads on to a page of another host, which asks for the password again",
 	At: "cmd/internal/console ours", Do: []Op{Always("HasPrefix")},
 	Package: "cmd/internal/console", Test: "TestSignIn",
