@@ -275,6 +275,7 @@ func (c *consoled) byKeyboard(p *browser.Tab) {
 	c.pausesByKeyboard(p)
 	c.choosesByKeyboard(p)
 	c.looksBackByKeyboard()
+	c.depositsByKeyboard()
 }
 
 // reach goes to an element with the key for that.
@@ -409,6 +410,38 @@ func (c *consoled) zonesOfReports(p *browser.Tab) {
 	p.Click("#utc")
 	if in := browser.Eval[[]string](p, `[...new Set([...document.querySelectorAll("a[href*='zone=']")].map((a) => a.innerText + " " + new URL(a.href).searchParams.get("zone")))].sort()`); !slices.Equal(in, []string{"html America/Bogota", "text America/Bogota"}) {
 		c.t.Errorf("a zone is named by %q", in)
+	}
+	if wrong := p.Wrong(); len(wrong) > 0 {
+		c.t.Error(wrong)
+	}
+}
+
+// depositsByKeyboard signs in as a depositor, deposits what a URL names, and follows it up to its
+// report, with the keyboard alone.
+func (c *consoled) depositsByKeyboard() {
+	c.t.Helper()
+	letter := webServer(c.t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "a letter") }))
+	p := c.browser.Tab(c.t)
+	p.Open(c.url + "/console/")
+	c.reach(p, "#name")
+	p.Press("ana\t" + password)
+	c.leads(p, "the page to sign in", "\r")
+	c.follow(p, "nav a[href='/console/new']")
+	c.reach(p, "#type")
+	p.Press("file") // as a list is chosen from by the letters of a choice
+	c.reach(p, "#title")
+	p.Press("A letter by keyboard")
+	c.reach(p, "#url")
+	p.Press(letter + "/letter.txt")
+	c.reach(p, ".deposit .buttons button")
+	c.leads(p, "the form", "\r")
+	waitFor(c.t, "the end of the batch on its page", func() bool {
+		return strings.HasPrefix(p.At(), "/console/batches/") && regexp.MustCompile(`(?s)^.*A letter by keyboard\s+completed\s`).MatchString(p.Text())
+	})
+	c.follow(p, "#reports a[href^='/console/reports/batch']")
+	c.reads(p, "Made by Accession on")
+	if text := p.Text(); !strings.Contains(text, "A letter by keyboard") {
+		c.t.Errorf("the report of the deposit: %s", text)
 	}
 	if wrong := p.Wrong(); len(wrong) > 0 {
 		c.t.Error(wrong)
@@ -579,9 +612,16 @@ func (c *consoled) deposits() {
 			return strings.HasPrefix(p.At(), "/console/batches/") && regexp.MustCompile(says).MatchString(p.Text())
 		})
 	}
+	other := p.Window()
+	other.Open(c.url + "/console/batches")
+	browser.Eval[bool](other, "window.kept = true")
 	deposit(p, "container", "Letters in a container", file("letters.zip", []byte("this is no container")))
 	p.Click(".deposit .buttons button")
 	ends(p, "for the depositor")
+	c.reads(other, "Letters in a container")
+	waitFor(c.t, "the failure in another window", func() bool {
+		return browser.Eval[string](other, `[...document.querySelectorAll("tbody tr")].find((r) => r.innerText.includes("Letters in a container"))?.querySelector(".state").innerText ?? ""`) == "failed"
+	})
 	c.looks(p, "deposit-failed")
 	failed := p.At()
 	p.Click(".actions a[href^='/console/new?']")
@@ -599,6 +639,17 @@ func (c *consoled) deposits() {
 		c.t.Errorf("%d files of the mended container are stored", n)
 	}
 
+	// Another window has shown both without being loaded again.
+	waitFor(c.t, "both deposits in another window", func() bool {
+		return slices.Equal(browser.Eval[[]string](other, `[...document.querySelectorAll("tbody tr")].filter((r) => r.innerText.includes("Letters in a container")).map((r) => r.querySelector(".state")?.innerText)`), []string{"completed", "failed"})
+	})
+	if !browser.Eval[bool](other, "window.kept === true") {
+		c.t.Error("the other window was loaded again")
+	}
+	if wrong := other.Wrong(); len(wrong) > 0 {
+		c.t.Error(wrong)
+	}
+
 	large := make([]byte, 9<<20+12345)
 	for i := range large {
 		large[i] = byte(i * i >> 7)
@@ -607,11 +658,20 @@ func (c *consoled) deposits() {
 	browser.Eval[bool](p, `(() => {
 		const whole = window.fetch;
 		let pieces = 0;
+		window.steps = [];
+		new MutationObserver(() => sessionStorage.setItem("steps", JSON.stringify(window.steps = [...window.steps, document.getElementById("step").textContent + " / " + document.querySelector("#files small").textContent])))
+			.observe(document.querySelector("form.deposit"), {childList: true, subtree: true, characterData: true});
 		window.fetch = (to, how) => how?.method === "PATCH" && ++pieces === 2 ? Promise.reject(new TypeError("cut off")) : whole(to, how);
 		return true;
 	})()`)
 	p.Click(".deposit .buttons button")
 	ends(p, `(?s)^.*A large file\s+completed\s`)
+	steps := browser.Eval[[]string](p, `JSON.parse(sessionStorage.getItem("steps"))`)
+	for _, want := range []string{"Reading: 4.0 MiB of 9.0 MiB, 44 % / 4.0 MiB of 9.0 MiB, 44 %", "Sending: 0 B of 9.0 MiB, 0 % / 0 B of 9.0 MiB, 0 %", "Sending: 8.0 MiB of 9.0 MiB, 88 % / 8.0 MiB of 9.0 MiB, 88 %", "Sending: 9.0 MiB of 9.0 MiB, 100 % / 9.0 MiB of 9.0 MiB, 100 %"} {
+		if !slices.Contains(steps, want) {
+			c.t.Errorf("its progress never said %q: %q", want, steps)
+		}
+	}
 	if n := c.count(`select count(*) from accession.file where size = $1 and status = 'PROCESSED'`, len(large)); n != 1 {
 		c.t.Errorf("%d such files are stored", n)
 	}
@@ -707,6 +767,12 @@ func TestConsoleOfDeadProcesses(t *testing.T) {
 	p.Fill("#reason", "the server is back\r")
 	waitFor(t, "the page of the bulk action", func() bool { return strings.HasPrefix(p.At(), "/console/bulk/") })
 	browser.Eval[bool](p, "window.kept = true")
+	other := p.Window() // the batch, which shows the same without being loaded again
+	other.Open(c.url + "/console/batches/" + string(id))
+	browser.Eval[bool](other, "window.kept = true")
+	if text, parts := other.Text(), c.parts(other); parts["failed"] != fmt.Sprint(jobs) || strings.Contains(text, "user/olga") {
+		t.Errorf("before anything works the batch has %v: %s", parts, text)
+	}
 	stands := func() (state string, done int) {
 		is := browser.Eval[[]string](p, `[document.querySelector(".big .state").innerText, document.querySelector("#state .parts dd").innerText]`)
 		_, _ = fmt.Sscan(is[1], &done)
@@ -722,20 +788,26 @@ func TestConsoleOfDeadProcesses(t *testing.T) {
 			state, done := stands()
 			return state == "running" && done > was
 		})
+		c.reads(other, "user/olga")
 		if _, was = stands(); was >= jobs {
 			t.Errorf("%d are done when the process was killed", was)
 		}
 	}
 	last := in.serve("--roles", "daemons")
 	waitFor(t, "the end on the page", func() bool { state, done := stands(); return state == "done" && done == jobs })
-	if !browser.Eval[bool](p, "window.kept === true") {
-		t.Error("the page was loaded again")
-	}
-	if wrong := p.Wrong(); len(wrong) > 0 {
-		t.Error(wrong)
-	}
 	last.kill()
 	in.shown()
+	waitFor(t, "the jobs of the batch as the tables have them in another window", func() bool {
+		return c.parts(other)["failed"] == fmt.Sprint(in.count(`select count(*) from accession.job where batch_id = $1 and status = 'failed'`, id))
+	})
+	for _, p := range []*browser.Tab{p, other} {
+		if !browser.Eval[bool](p, "window.kept === true") {
+			t.Errorf("%s was loaded again", p.At())
+		}
+		if wrong := p.Wrong(); len(wrong) > 0 {
+			t.Error(wrong)
+		}
+	}
 	if events, of := in.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/olga'`),
 		in.count(`select count(distinct aggregate_id) from accession.event where type = 'job.requeued' and actor = 'user/olga'`); events != jobs || of != jobs {
 		t.Errorf("%d events of %d jobs", events, of)

@@ -288,7 +288,7 @@ type asReport struct {
 
 // WriteHeader implements http.ResponseWriter.
 func (a *asReport) WriteHeader(status int) {
-	if status >= http.StatusMultipleChoices {
+	if status >= http.StatusMultipleChoices && status != http.StatusNotModified {
 		a.refuse = &ask.Answer{Status: status}
 		return
 	}

@@ -24,7 +24,7 @@ import (
 // late, and does everything add up.
 type overviewPage struct {
 	Installation bool // what belongs to no collection is shown
-	OK           bool // all servers answer
+	OK           bool // all servers answer; of those that do not, Person has a line each
 	Person, Late []line
 	Queues       table.Table
 	Recent       table.Table
@@ -52,7 +52,7 @@ func (*Console) overview(v *visit) (page, error) {
 		return overviewAt(v, at)
 	}
 	in := table.In(v)
-	d := overviewPage{Installation: everywhere(v.Self), OK: true, Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
+	d := overviewPage{Installation: everywhere(v.Self), Since: time.Now().UTC().AddDate(0, 0, -recentDays).Format(time.DateOnly)}
 	if d.Installation {
 		s, err := ask.Get[status.Status](v, "status.show", nil)
 		if err != nil {

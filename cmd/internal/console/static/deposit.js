@@ -56,8 +56,9 @@
       const off = make("button", {type: "button", textContent: "Take off", ariaLabel: "Take off " + name});
       off.addEventListener("click", () => takeOff(f));
       f.bar = make("progress", {max: 1, value: 0, hidden: true, ariaLabel: "How much of " + name + " has gone"});
+      f.gone = make("small");
       f.sum = make("code");
-      return make("li", {}, make("span", {}, make("bdi", {textContent: name}), " " + size(f.file.size)), off, f.bar, f.sum);
+      return make("li", {}, make("span", {}, make("bdi", {textContent: name}), " " + size(f.file.size)), off, f.bar, f.gone, f.sum);
     }));
     const total = files.reduce((n, f) => n + f.file.size, 0);
     chosen.textContent = files.length ? (files.length === 1 ? "1 file, " : files.length + " files, ") + size(total) + (packed(files, top) ? ": they become one object, in which they have these names." : ".") : "";
@@ -147,9 +148,15 @@
       busy = false;
     }
   };
+  const share = (n, of) => of ? n / of : 1;
+  const far = (n, of) => size(n) + " of " + size(of) + ", " + Math.floor(share(n, of) * 100) + " %";
   const at = (what, n, of) => {
-    bar.value = of ? n / of : 1;
-    step.textContent = what + " " + Math.floor(bar.value * 100) + " %";
+    bar.value = share(n, of);
+    step.textContent = what + " " + far(n, of);
+  };
+  const ofFile = (f, n) => {
+    f.bar.value = share(n, f.file.size);
+    f.gone.textContent = far(n, f.file.size);
   };
   // Reads all parts, for the digest of each file and of the whole.
   const read = async (parts, files) => {
@@ -168,11 +175,11 @@
         const bytes = await bytesOf(p.file.slice(n, n + piece), [p]);
         own.add(bytes);
         whole.add(bytes);
-        p.bar.value = n / p.file.size;
+        ofFile(p, Math.min(n + piece, p.file.size));
       }
       done += p.file.size;
       length += p.file.size;
-      p.bar.value = 0;
+      ofFile(p, 0);
       p.sum.textContent = "SHA-256 " + hex(own.end());
     }
     return btoa(String.fromCharCode(...whole.end()));
@@ -190,7 +197,7 @@
     const metadata = Object.entries(said).map(([k, v]) => k + " " + btoa(String.fromCharCode(...new TextEncoder().encode(v)))).join(",");
     const sent = (n) => {
       at("Sending:", n, whole.size);
-      for (const f of files) f.bar.value = f.file.size ? Math.min(Math.max(n - f.from, 0) / f.file.size, 1) : Number(n >= f.from);
+      for (const f of files) ofFile(f, Math.min(Math.max(n - f.from, 0), f.file.size));
     };
     let where = "";
     for (let failures = 0; ;) {
