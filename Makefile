@@ -78,7 +78,7 @@ build: ## build bin/accession, static, without cgo
 # starts many processes that die (they are built without it in any case), and what
 # damages one thing, or takes one row of a table, after another. A new one is named here.
 LARGE        := TestCrowdOfPasswords|TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps
-DYING        := TestBulkActions(OfDrops|ThatSend)|TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps|InTasks)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|EntriesAndQueries|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad|EntriesUnderKills|ServiceRecordsOnce|ServiceTimeoutBy|StoresOnce|OCFLWriterThatIsKilled
+DYING        := TestBulkActions(OfDrops|OfSlots|ThatSend)|TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps|InTasks)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|EntriesAndQueries|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad|EntriesUnderKills|ServiceRecordsOnce|ServiceTimeoutBy|StoresOnce|OCFLWriterThatIsKilled
 TABLES       := TestEvery(Row|Refusal|FaultOf)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)

@@ -24,3 +24,10 @@ func SettingsOfKind(ctx context.Context, db Reader, kind domain.SettingKind) ([]
 		return Setting{Setting: fold.SettingOf(r), By: r.ChangedBy, When: r.ChangedAt.UTC(), Why: r.Why}, nil
 	})
 }
+
+// SettingsMadeSince returns the names of the settings of a kind that were first set at a time or
+// later.
+func SettingsMadeSince(ctx context.Context, db Reader, kind domain.SettingKind, since time.Time) ([]string, error) {
+	names, err := pgdb.New(db).SettingsMadeSince(ctx, pgdb.SettingsMadeSinceParams{Kind: string(kind), Since: since})
+	return names, wrap("list settings of the kind "+string(kind), err)
+}

@@ -36,6 +36,16 @@ func Slots(ctx context.Context, db Reader, f SlotFilter) ([]SlotRow, error) {
 	return rows, wrap("list slots", err)
 }
 
+// SlotVersion is the id of a slot, and its version.
+type SlotVersion = pgdb.SlotVersionsRow
+
+// SlotVersions lists slots as [Slots] does, with their versions: those that were made before a
+// time, zero = all.
+func SlotVersions(ctx context.Context, db Reader, f SlotFilter, madeBefore time.Time) ([]SlotVersion, error) {
+	rows, err := pgdb.New(db).SlotVersions(ctx, pgdb.SlotVersionsParams{Dataset: f.Dataset, OfAll: f.Datasets == nil, Datasets: f.Datasets, Status: string(f.Status), Code: f.Code, Since: given(f.Since), Until: given(f.Until), MadeBefore: given(madeBefore), After: string(f.After), MaxRows: atMost(f.Limit)})
+	return rows, wrap("list slots", err)
+}
+
 // SlotByID returns one slot, or ErrNotFound.
 func SlotByID(ctx context.Context, db Reader, id slot.ID) (SlotRow, error) {
 	row, err := pgdb.New(db).SlotByID(ctx, string(id))

@@ -22,3 +22,9 @@ where setting.version < excluded.version;
 -- name: SettingsOfKind :many
 -- What is set of a kind of settings, by name.
 select * from accession.setting where kind = @kind::text and status = 'set' order by name;
+
+-- name: SettingsMadeSince :many
+-- The names of the settings of a kind whose first event came at a time or later.
+select s.name from accession.setting s
+join accession.event e on e.aggregate_id = s.kind || ':' || s.name and e.kind = 'setting' and e.version = 1
+where s.kind = @kind::text and e.time >= @since;

@@ -26,6 +26,16 @@ where (@dataset::text = '' or dataset = @dataset) and (@of_all::boolean or datas
 order by slot_id
 limit @max_rows;
 
+-- name: SlotVersions :many
+-- Slots as they are listed, with their versions; those that were made before a time.
+select id, version from accession.slot
+where (@dataset::text = '' or dataset = @dataset) and (@of_all::boolean or dataset = any(@datasets::text[])) and (@status::text = '' or status = @status) and id > @after
+    and (@code::text = '' or reason_code = @code)
+    and (sqlc.narg(since)::timestamptz is null or opens_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or opens_at < sqlc.narg(until))
+    and (sqlc.narg(made_before)::timestamptz is null or created_at < sqlc.narg(made_before))
+order by id
+limit @max_rows;
+
 -- name: SlotByID :one
 select * from report.slot_progress where slot_id = @id;
 

@@ -1,8 +1,8 @@
 -- Bulk actions and what became of the things that they are about.
 
 -- name: AddBulkAction :execrows
-insert into record.bulk_action (id, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched)
-values (@id, sqlc.narg(request_sha256), @input_sha256, @actor, @kind, @verb, @filter, @user_name, sqlc.narg(sees), sqlc.narg(priority), @reason, sqlc.narg(matched))
+insert into record.bulk_action (id, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, closes_at, reason, matched)
+values (@id, sqlc.narg(request_sha256), @input_sha256, @actor, @kind, @verb, @filter, @user_name, sqlc.narg(sees), sqlc.narg(priority), sqlc.narg(closes_at), @reason, sqlc.narg(matched))
 on conflict (request_sha256) do nothing;
 
 -- name: BulkActionByRequest :one

@@ -84,8 +84,8 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 		}
 		m.Asks = r.Priority == nil
 	}
-	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, wordsOf(verb), bulk.Plural(r.Kind), v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
-	if m.Where = kind; rightOn[kind] != "" {
+	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, toMany(verb), bulk.Plural(r.Kind), v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
+	if m.Where = kind; !slices.Contains(ofDeposits, kind) {
 		m.Where = "more"
 	}
 	text, err := json.Marshal(filter)
@@ -164,7 +164,19 @@ type bulkPage struct {
 }
 
 // listOfKind is the page that lists things of a kind.
-var listOfKind = map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files", domain.KindEntry: "compute", domain.KindQuery: "queries", bulk.KindDrop: "deposits"}
+var listOfKind = map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files", domain.KindEntry: "compute", domain.KindQuery: "queries", bulk.KindDrop: "deposits",
+	domain.KindSlot: "slots", bulk.KindDiscover: "directories"}
+
+// ofDeposits are the lists that are no further ones.
+var ofDeposits = []string{"batches", "jobs", "files"}
+
+// toMany returns a verb as people read it, of a command to many.
+func toMany(verb string) string {
+	if verb == remove {
+		return "Remove"
+	}
+	return wordsOf(verb)
+}
 
 // kindOf returns what a list has.
 func kindOf(list string) domain.Kind {
@@ -219,11 +231,11 @@ func (*Console) bulk(v *visit) (page, error) {
 	}
 	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
 	d.Lists = chosenBy(a.Request)
-	title := wordsOf(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
+	title := toMany(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
 }
 
-var bulkColumns = table.Columns[bulk.Action]{Operation: "bulk.ls", Title: "Bulk actions", None: "No command was given to many: the lists of batches, jobs, files, work, queries and deposits do that, once a condition is chosen.", List: []table.Column[bulk.Action]{
+var bulkColumns = table.Columns[bulk.Action]{Operation: "bulk.ls", Title: "Bulk actions", None: "No command was given to many: the lists of batches, jobs, files, work, queries, deposits, slots and directories do that, once a condition is chosen.", List: []table.Column[bulk.Action]{
 	table.Col("id", "Action", func(a bulk.Action) any { return cell.To(a.ID, Path+"bulk/"+url.PathEscape(a.ID)) }),
 	table.Col("verb", "Command", func(a bulk.Action) any { return string(a.Request.Kind) + " " + a.Request.Verb }),
 	table.Col("state", "State", func(a bulk.Action) any { return cell.State(a.State) }),

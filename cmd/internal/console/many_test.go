@@ -9,6 +9,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app/bulk"
 	"github.com/accession-ingest/accession/cmd/internal/app/people"
+	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/access"
 )
 
@@ -17,9 +18,13 @@ import (
 func TestCommandsToAll(t *testing.T) {
 	t.Parallel()
 	for _, verb := range bulk.Verbs {
-		list := Path + listOfKind[verb.Kind]
+		list, name, value := Path+listOfKind[verb.Kind], "submitter", "ana"
+		if verb.Kind == domain.KindSlot || verb.Kind == bulk.KindDiscover { // which none has submitted
+			name, value = "dataset", "nights"
+		}
+		condition := name + "=" + value
 		option := fmt.Sprintf(`<option value=%q>`, verb.Name)
-		for everywhere, page := range map[bool]string{true: list + "?submitter=ana", false: list} {
+		for everywhere, page := range map[bool]string{true: list + "?" + condition, false: list} {
 			h := opened(t, &told{answers: some("a name")}, access.Operator)
 			if text := visited(h, http.MethodGet, page, nil).Body.String(); strings.Contains(text, option) != everywhere {
 				t.Errorf("%s: %s is offered: %v, want %v", page, verb.Name, !everywhere, everywhere)
@@ -27,7 +32,7 @@ func TestCommandsToAll(t *testing.T) {
 		}
 		limited := &told{answers: some("a name")}
 		limited.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Operator, Collections: []string{"test"}}}}
-		text := visited(opened(t, limited, access.Operator), http.MethodGet, list+"?submitter=ana", nil).Body.String()
+		text := visited(opened(t, limited, access.Operator), http.MethodGet, list+"?"+condition, nil).Body.String()
 		if may := rightOn[listOfKind[verb.Kind]] == ""; strings.Contains(text, option) != may {
 			t.Errorf("%s: %s is offered to an operator of one collection: %v, want %v", list, verb.Name, !may, may)
 		}
@@ -48,8 +53,8 @@ func TestCommandsToAll(t *testing.T) {
 		for _, r := range c.Routes() {
 			mux.Handle(r.Pattern, r.Handler)
 		}
-		shown := visited(mux, http.MethodGet, list+"/all?verb="+verb.Name+"&submitter=ana", nil).Body.String()
-		want := fmt.Sprintf(`/v1/bulk-actions?dry_run=true {"kind":%q,"verb":%q,"filter":{"submitter":"ana"}`, verb.Kind, verb.Name)
+		shown := visited(mux, http.MethodGet, list+"/all?verb="+verb.Name+"&"+condition, nil).Body.String()
+		want := fmt.Sprintf(`/v1/bulk-actions?dry_run=true {"kind":%q,"verb":%q,"filter":{%q:%q}`, verb.Kind, verb.Name, name, value)
 		if !strings.HasPrefix(asked, want) || !strings.Contains(shown, "200 "+bulk.Plural(verb.Kind)+" are chosen now") {
 			t.Errorf("%s %s: asked %s", verb.Kind, verb.Name, asked)
 		}

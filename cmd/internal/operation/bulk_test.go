@@ -14,6 +14,7 @@ import (
 const (
 	namedOne = "it is about a setting, of which there are a few with names"
 	isNew    = "it makes an entry, of which there is none yet that a filter could select"
+	isMade   = "it makes what no filter could select yet"
 	isLease  = "it is of the worker that has the lease, or asks for one"
 	isBulk   = "it is a bulk action itself"
 	isPlace  = "it is for the one batch whose work has gone: freed too early, more of a user's deposits run than may"
@@ -22,7 +23,7 @@ const (
 // oneByOne are the commands of operators that are no bulk action, with the reason; a noun
 // stands for all of its commands.
 var oneByOne = map[string]string{
-	"collection": namedOne, "processor": namedOne, "timeouts": namedOne, "slot": namedOne, "dataset": namedOne, "discover": namedOne,
+	"collection": namedOne, "processor": namedOne, "timeouts": namedOne, "dataset": namedOne, "slot.add": isMade, "discover.add": isMade,
 	"queue.suspend": namedOne, "queue.pause": namedOne, "queue.resume": namedOne, "queue.prohibit": namedOne, "queue.allow": namedOne,
 	"queue.defaults": namedOne, "queue.limit": namedOne, "queue.unlimit": namedOne, "queue.park": "it selects by users and times itself", "queue.unpark": "it selects by users and times itself",
 	"drop.start": namedOne, "drop.stop": namedOne,

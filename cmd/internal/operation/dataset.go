@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -104,11 +103,6 @@ type DiscoveryLs struct {
 	InCollection
 }
 
-// leavesOut reports whether a discovery is not chosen; names are the datasets that are, nil = all.
-func (l *DiscoveryLs) leavesOut(d *directories.Discovery, names []string) bool {
-	return names != nil && !slices.Contains(names, d.Dataset) || l.Host != "" && d.Host() != l.Host || l.State != "" && (l.State == "paused") != d.Paused
-}
-
 func datasetOperations() []*Operation {
 	const datasets, discoveries = "/v1/datasets", "/v1/discoveries"
 	read := func(name, path, summary string) Operation {
@@ -140,12 +134,11 @@ func datasetOperations() []*Operation {
 			return directories.SetDataset(ctx, c.App, in.Name, directories.DatasetEdit{Profile: in.Body.Profile, GroupPattern: in.Body.GroupPattern, Rules: in.Body.Rules}, in.Body.Reason)
 		}),
 		get("discover.ls", discoveries, "List the open directories that are polled for collections that you may see", OnSeen, false, func(ctx context.Context, c *Call, in *DiscoveryLs) (app.Page[directories.Discovery], error) {
-			list, err := directories.Discoveries(ctx, c.App, in.Dataset)
+			names, err := c.datasetsOf(ctx, in.InCollection)
 			if err != nil {
 				return app.Page[directories.Discovery]{}, err
 			}
-			names, err := c.datasetsOf(ctx, in.InCollection)
-			p, err := Whole(slices.DeleteFunc(list, func(d directories.Discovery) bool { return in.leavesOut(&d, names) }), err)
+			p, err := Whole(directories.Discoveries(ctx, c.App, directories.Filter{Dataset: in.Dataset, Datasets: names, State: in.State, Host: in.Host}))
 			return orUnknown(ctx, c, in.named(in.Dataset), p, err)
 		}),
 		row(read("discover.show", discoveries+"/{name}", "Show an open directory that is polled"), func(ctx context.Context, c *Call, in *DiscoveryName) (directories.Discovery, error) {

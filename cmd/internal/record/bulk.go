@@ -29,7 +29,7 @@ const (
 func (r *Records) AddBulkAction(ctx context.Context, a BulkAction) (BulkAction, error) {
 	kept, err := change("bulk/add", func() (kept BulkAction, err error) {
 		added, err := r.q.AddBulkAction(ctx, pgdb.AddBulkActionParams{ID: a.ID, RequestSha256: a.RequestSha256, InputSha256: a.InputSha256, Actor: a.Actor,
-			Kind: a.Kind, Verb: a.Verb, Filter: a.Filter, UserName: a.UserName, Sees: a.Sees, Priority: a.Priority, Reason: a.Reason, Matched: a.Matched})
+			Kind: a.Kind, Verb: a.Verb, Filter: a.Filter, UserName: a.UserName, Sees: a.Sees, Priority: a.Priority, ClosesAt: a.ClosesAt, Reason: a.Reason, Matched: a.Matched})
 		switch {
 		case err != nil:
 			return kept, err

@@ -395,8 +395,16 @@ var frontDoor = []Mutant{{
 	Package: e2e, Test: "TestBulkActionsInAllCollections",
 }, {
 	Name: "the datasets of the collection that a bulk action selects", Why: "the work of all collections is retried in place of that of one",
-	At: "cmd/internal/app/bulk (*selection).resolve", Do: []Op{Always("KindEntry")},
+	At: "cmd/internal/app/bulk (*selection).resolve", Do: []Op{Always("ofDatasets")},
 	Package: e2e, Test: "TestBulkActionsInAllCollections",
+}, {
+	Name: "the collections whose slots and directories a bulk action selects", Why: "an operator of one collection ends the slots of all, and pauses their directories",
+	At: "cmd/internal/app/bulk (*selection).resolve", Do: []Op{Never("Selects")},
+	Package: e2e, Test: "TestBulkActionsInCollections",
+}, {
+	Name: "the directories that were added after a bulk action was requested", Why: "a directory is paused or removed that was not there when its operator looked",
+	At: "cmd/internal/app/bulk (selection).directories", Do: []Op{Never("IsZero")},
+	Package: e2e, Test: "TestBulkActionsOfSlots",
 }, {
 	Name: "the refusal of conditions that a kind does not have", Why: "a bulk action about the queries of a collection ends those of all",
 	At: "cmd/internal/app/bulk (Filter).check", Do: []Op{Never("value")},

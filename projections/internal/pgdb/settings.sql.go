@@ -7,6 +7,7 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const loadSettings = `-- name: LoadSettings :many
@@ -40,6 +41,38 @@ func (q *Queries) LoadSettings(ctx context.Context, ids []string) ([]AccessionSe
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const settingsMadeSince = `-- name: SettingsMadeSince :many
+select s.name from accession.setting s
+join accession.event e on e.aggregate_id = s.kind || ':' || s.name and e.kind = 'setting' and e.version = 1
+where s.kind = $1::text and e.time >= $2
+`
+
+type SettingsMadeSinceParams struct {
+	Kind  string    `json:"kind"`
+	Since time.Time `json:"since"`
+}
+
+// The names of the settings of a kind whose first event came at a time or later.
+func (q *Queries) SettingsMadeSince(ctx context.Context, arg SettingsMadeSinceParams) ([]string, error) {
+	rows, err := q.db.Query(ctx, settingsMadeSince, arg.Kind, arg.Since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		items = append(items, name)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

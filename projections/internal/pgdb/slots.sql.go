@@ -137,6 +137,66 @@ func (q *Queries) SlotTransitions(ctx context.Context, id string) ([]AccessionSl
 	return items, nil
 }
 
+const slotVersions = `-- name: SlotVersions :many
+select id, version from accession.slot
+where ($1::text = '' or dataset = $1) and ($2::boolean or dataset = any($3::text[])) and ($4::text = '' or status = $4) and id > $5
+    and ($6::text = '' or reason_code = $6)
+    and ($7::timestamptz is null or opens_at >= $7) and ($8::timestamptz is null or opens_at < $8)
+    and ($9::timestamptz is null or created_at < $9)
+order by id
+limit $10
+`
+
+type SlotVersionsParams struct {
+	Dataset    string     `json:"dataset"`
+	OfAll      bool       `json:"of_all"`
+	Datasets   []string   `json:"datasets"`
+	Status     string     `json:"status"`
+	After      string     `json:"after"`
+	Code       string     `json:"code"`
+	Since      *time.Time `json:"since"`
+	Until      *time.Time `json:"until"`
+	MadeBefore *time.Time `json:"made_before"`
+	MaxRows    int32      `json:"max_rows"`
+}
+
+type SlotVersionsRow struct {
+	ID      string `json:"id"`
+	Version int64  `json:"version"`
+}
+
+// Slots as they are listed, with their versions; those that were made before a time.
+func (q *Queries) SlotVersions(ctx context.Context, arg SlotVersionsParams) ([]SlotVersionsRow, error) {
+	rows, err := q.db.Query(ctx, slotVersions,
+		arg.Dataset,
+		arg.OfAll,
+		arg.Datasets,
+		arg.Status,
+		arg.After,
+		arg.Code,
+		arg.Since,
+		arg.Until,
+		arg.MadeBefore,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SlotVersionsRow
+	for rows.Next() {
+		var i SlotVersionsRow
+		if err := rows.Scan(&i.ID, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const slots = `-- name: Slots :many
 select slot_id, dataset, group_name, status, opens_at, closes_at, status_since, reason_class, reason_code, reason_message, files, files_arrived, files_waiting, files_ready, files_processed, files_skipped, files_given_up, bytes_arrived, made_by from report.slot_progress
 where ($1::text = '' or dataset = $1) and ($2::boolean or dataset = any($3::text[])) and ($4::text = '' or status = $4) and slot_id > $5

@@ -22,10 +22,11 @@ import (
 
 // Request is a command about all that a filter selects.
 type Request struct {
-	Kind     domain.Kind `json:"kind" enum:"batch,job,file,entry,query,drop" doc:"What it is about"`
+	Kind     domain.Kind `json:"kind" enum:"batch,job,file,entry,query,drop,slot,discover" doc:"What it is about"`
 	Verb     string      `json:"verb" maxLength:"20" example:"requeue" doc:"The command, as for one thing"`
 	Filter   Filter      `json:"filter" doc:"What it selects; at least one condition"`
 	Priority *int        `json:"priority,omitempty" minimum:"0" maximum:"99" doc:"The new priority, with the verb priority: lower runs first"`
+	To       time.Time   `json:"to,omitzero" doc:"The new end of the windows, with the verb open; absent = they stay"`
 	Reason   string      `json:"reason,omitempty" maxLength:"500" doc:"Why; it stays in the history"`
 }
 
@@ -59,7 +60,7 @@ type Action struct {
 
 // Item is a thing that a bulk action has taken.
 type Item struct {
-	ID      string `json:"id" doc:"Batch id, job id, hash of the file, entry id, query id or id of the deposit"`
+	ID      string `json:"id" doc:"Batch id, job id, hash of the file, entry id, query id, id of the deposit, slot id or name of the directory"`
 	Outcome string `json:"outcome" enum:"begun,done,refused" doc:"What became of it"`
 	Status  string `json:"status,omitempty" doc:"Its state afterwards"`
 	State   string `json:"state,omitempty" deprecated:"true" doc:"The same as status"`
@@ -165,6 +166,9 @@ func rowOf(a *app.App, r Request, by Requester) (row record.BulkAction, err erro
 	if r.Priority != nil {
 		row.Priority = new(int32(*r.Priority))
 	}
+	if !r.To.IsZero() {
+		row.ClosesAt = &r.To
+	}
 	if row.Filter, err = json.Marshal(r.Filter); err != nil || by.Acts == nil {
 		return row, err
 	}
@@ -183,6 +187,9 @@ func actionOf(row record.BulkAction) (Action, error) {
 		Done: row.Done, Refused: row.Refused, RequestedAt: row.RequestedAt.UTC(), BegunAt: row.BegunAt, EndedAt: row.EndedAt, CancelledBy: row.CancelledBy, number: row.Number}
 	if row.Priority != nil {
 		a.Request.Priority = new(int(*row.Priority))
+	}
+	if row.ClosesAt != nil {
+		a.Request.To = row.ClosesAt.UTC()
 	}
 	switch {
 	case row.EndedAt != nil && row.CancelledAt != nil:

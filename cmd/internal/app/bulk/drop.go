@@ -27,7 +27,7 @@ func sendReport(ctx context.Context, a *app.App, id domain.QueryID, why string) 
 // collected finds the profiles of the collection, by which deposits in the drop folder are
 // selected.
 func (s *selection) collected(ctx context.Context, a *app.App) error {
-	if s.folder = a; s.Collection == "" {
+	if s.Collection == "" {
 		return nil
 	}
 	all, err := a.Profiles(ctx)
@@ -43,7 +43,7 @@ func (s *selection) collected(ctx context.Context, a *app.App) error {
 // deposits returns deposits in the drop folder behind one, in the order of their reception. Those
 // that cannot be read are left out.
 func (s selection) deposits(ctx context.Context, last string, limit int) (items []record.BulkItem, err error) {
-	all, err := drops.List(ctx, s.folder, s.Submitter, false)
+	all, err := drops.List(ctx, s.app, s.Submitter, false)
 	if err != nil && (len(all) == 0 || ctx.Err() != nil) {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s selection) has(d drops.Shown) bool {
 		return false
 	}
 	return (s.State == "" || d.Status == s.State) && (s.Profile == "" || d.Profile == s.Profile) && !d.Received.Before(s.Since) &&
-		(s.OlderThan.IsZero() || d.Received.Before(s.OlderThan))
+		(s.until().IsZero() || d.Received.Before(s.until()))
 }
 
 // givenTo reports whether an earlier try has given the command to a deposit in the drop folder.

@@ -130,7 +130,7 @@ func (r *Runner) step(ctx context.Context, records *record.Records, id string) e
 	return now.give(ctx, items)
 }
 
-// read reads the row of the bulk action, and where its user may act now.
+// read reads the row of the bulk action, and what it selects where its user may act now.
 func (n *running) read(ctx context.Context) error {
 	a, err := actionOf(n.row)
 	if err != nil {
@@ -140,16 +140,17 @@ func (n *running) read(ctx context.Context) error {
 	if n.verb, err = find(n.request); err != nil {
 		return err
 	}
-	n.of = selection{kind: n.request.Kind, Filter: n.request.Filter}
-	if err := n.of.resolve(ctx, n.App); err != nil {
-		return err
+	n.of = selection{kind: n.request.Kind, Filter: n.request.Filter, requested: n.row.RequestedAt}
+	if n.row.Sees != nil { // else it was requested on the machine itself
+		if err := n.limit(ctx); err != nil {
+			return err
+		}
 	}
-	if n.of.OlderThan.IsZero() || n.of.OlderThan.After(n.row.RequestedAt) {
-		n.of.OlderThan = n.row.RequestedAt
-	}
-	if n.row.Sees == nil {
-		return nil // it was requested on the machine itself
-	}
+	return n.of.resolve(ctx, n.App)
+}
+
+// limit limits the bulk action to where its user might act when it was requested and may now.
+func (n *running) limit(ctx context.Context) error {
 	var then access.Filter
 	if err := json.Unmarshal(n.row.Sees, &then); err != nil {
 		return err
@@ -274,6 +275,9 @@ func commandOf(action string) string { return "bulk-" + action }
 
 // about returns the thing that an item is about.
 func (n *running) about(item *record.BulkItem) domain.Aggregate {
+	if n.request.Kind == KindDiscover {
+		return domain.SettingAggregate(domain.SettingDiscovery, item.Target)
+	}
 	return domain.Aggregate{Kind: n.request.Kind, ID: item.Target}
 }
 

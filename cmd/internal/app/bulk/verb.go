@@ -1,6 +1,6 @@
 // Package bulk has the use cases about bulk actions: commands of operators about all batches,
-// jobs, files, entries, queries or deposits in the drop folder that a filter selects, which the
-// service carries out.
+// jobs, files, entries, queries, deposits in the drop folder, slots or open directories that a
+// filter selects, which the service carries out.
 package bulk
 
 import (
@@ -11,9 +11,11 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/again"
+	"github.com/accession-ingest/accession/cmd/internal/app/directories"
 	"github.com/accession-ingest/accession/cmd/internal/app/drops"
 	"github.com/accession-ingest/accession/cmd/internal/app/entries"
 	"github.com/accession-ingest/accession/cmd/internal/app/queries"
+	"github.com/accession-ingest/accession/cmd/internal/app/slots"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -21,8 +23,9 @@ import (
 type Verb struct {
 	Kind domain.Kind
 	Name string
-	// Reason says that it needs a reason, Priority that it needs a priority.
-	Reason, Priority bool
+	// Reason says that it needs a reason, Priority that it needs a priority, and Window that it
+	// may have a new end of windows.
+	Reason, Priority, Window bool
 
 	do func(a *app.App, ctx context.Context, id string, r Request) (app.Changed, error)
 }
@@ -66,6 +69,14 @@ var Verbs = []Verb{
 	verbOf(domain.KindQuery, "send-report", false, function(sendReport)),
 	verbOf(KindDrop, retry, false, function(drops.Retry)),
 	verbOf(KindDrop, "rm", false, function(drops.Remove)),
+	{Kind: domain.KindSlot, Name: "open", Reason: true, Window: true, do: func(a *app.App, ctx context.Context, id string, r Request) (app.Changed, error) {
+		return slots.Open(ctx, a, id, r.To, r.Reason)
+	}},
+	verbOf(domain.KindSlot, "close", true, function(slots.Close)),
+	verbOf(KindDiscover, "run", false, function(directories.RunDiscovery)),
+	verbOf(KindDiscover, "pause", true, function(directories.PauseDiscovery)),
+	verbOf(KindDiscover, "resume", true, function(directories.ResumeDiscovery)),
+	verbOf(KindDiscover, "rm", true, function(directories.RmDiscovery)),
 }
 
 // find returns the row of a request, or an error that says what is wrong with the request.
@@ -84,17 +95,22 @@ func find(r Request) (Verb, error) {
 		return v, invalid("say why; it stays in the history", "%s needs a reason", v.Name)
 	case v.Priority != (r.Priority != nil):
 		return v, invalid("give priority with the verb priority, and only with it", "the priority does not fit the verb %s", v.Name)
+	case !r.To.IsZero() && !v.Window:
+		return v, invalid("give it with the verb open of slots", "a new end of windows does not fit the verb %s", v.Name)
 	}
 	return v, nil
 }
 
 // Kinds are what bulk actions are about.
-var Kinds = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindEntry, domain.KindQuery, KindDrop}
+var Kinds = []domain.Kind{domain.KindBatch, domain.KindJob, domain.KindFile, domain.KindEntry, domain.KindQuery, KindDrop, domain.KindSlot, KindDiscover}
 
 // Singular returns the word for a thing of a kind.
 func Singular(kind domain.Kind) string {
-	if kind == KindDrop {
+	switch kind {
+	case KindDrop:
 		return "deposit"
+	case KindDiscover:
+		return "directory"
 	}
 	return string(kind)
 }
@@ -108,6 +124,8 @@ func Plural(kind domain.Kind) string {
 		return "entries"
 	case domain.KindQuery:
 		return "queries"
+	case KindDiscover:
+		return "directories"
 	}
 	return Singular(kind) + "s"
 }

@@ -232,7 +232,7 @@ func word(s domain.Setting) string {
 	case s.Discovery == nil:
 		return s.Status()
 	case s.Discovery.Paused:
-		return "paused"
+		return Paused
 	}
-	return "polled"
+	return Polled
 }

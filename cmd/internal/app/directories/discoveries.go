@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,15 +105,34 @@ func discoveryOf(s query.Setting) Discovery {
 	return shown
 }
 
-// Discoveries lists the discoveries by name, as the tables have them; of a dataset if one is
-// named.
-func Discoveries(ctx context.Context, a *app.App, dataset string) (list []Discovery, err error) {
+// The states of a discovery.
+const (
+	Polled = "polled"
+	Paused = "paused"
+)
+
+// Filter chooses discoveries; empty fields choose all.
+type Filter struct {
+	Dataset  string
+	Datasets []string // of one of these, nil = of any
+	State    string   // [Polled] or [Paused]
+	Host     string   // host and port of the server
+}
+
+// chooses reports whether a discovery is chosen.
+func (f *Filter) chooses(d *Discovery) bool {
+	return (f.Dataset == "" || d.Dataset == f.Dataset) && (f.Datasets == nil || slices.Contains(f.Datasets, d.Dataset)) &&
+		(f.State == "" || d.Paused == (f.State == Paused)) && (f.Host == "" || d.Host() == f.Host)
+}
+
+// Discoveries lists the discoveries by name, as the tables have them.
+func Discoveries(ctx context.Context, a *app.App, f Filter) (list []Discovery, err error) {
 	defer app.Explained(&err, "list discoveries")
 	set, err := inTables(ctx, a, domain.SettingDiscovery)
 	list = []Discovery{}
 	for _, s := range set {
-		if dataset == "" || dataset == s.Discovery.Dataset {
-			list = append(list, discoveryOf(s))
+		if d := discoveryOf(s); f.chooses(&d) {
+			list = append(list, d)
 		}
 	}
 	return list, err

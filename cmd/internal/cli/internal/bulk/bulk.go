@@ -1,5 +1,5 @@
 // Package bulk has the commands about bulk actions: one command about all batches, jobs, files,
-// entries, queries or deposits in the drop folder that a filter selects.
+// entries, queries, deposits in the drop folder, slots or open directories that a filter selects.
 package bulk
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,9 +50,9 @@ func Command(e Env) *cobra.Command {
 		Use:   "bulk",
 		Short: "Give a command to all that a filter selects",
 		Long: `A bulk action gives one command, such as requeue, to all batches, jobs, files, entries of
-the compute queue, queries or deposits in the drop folder that a filter selects. The
-service carries it out (the role daemons), each thing once, also when a process is killed
-in the middle; what could not be changed is kept with its reason.`,
+the compute queue, queries, deposits in the drop folder, slots or open directories that a
+filter selects. The service carries it out (the role daemons), each thing once, also when
+a process is killed in the middle; what could not be changed is kept with its reason.`,
 		Example: "  accession bulk begin job requeue --state failed --code checksum --dry-run\n  accession bulk items " + sample + " --outcome refused",
 	}, e.begin(), e.ls(), e.show(), e.items(), e.cancel())
 }
@@ -66,7 +67,7 @@ func verbs() string {
 				names = append(names, v.Name)
 			}
 		}
-		fmt.Fprintf(&b, "  %-5s  %s\n", kind, strings.Join(names, ", "))
+		fmt.Fprintf(&b, "  %-8s  %s\n", kind, strings.Join(names, ", "))
 	}
 	return b.String()
 }
@@ -74,7 +75,7 @@ func verbs() string {
 func (e Env) begin() *cobra.Command {
 	var r bulk.Request
 	var f app.Filter
-	var priority int
+	var to string
 	var dryRun, yes, noWait bool
 	c := &cobra.Command{
 		Use:   "begin KIND COMMAND",
@@ -89,6 +90,8 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 			"  accession bulk begin job hold --batch bid0000000001 --state pending --yes\n" +
 			"  accession bulk begin entry retry --dataset tides --state FAILED --code exit_status --yes\n" +
 			"  accession bulk begin drop retry --state refused --profile maps --reason \"the profile is there\"\n" +
+			"  accession bulk begin slot open --dataset nights --state DONE --to 2026-11-29T09:00Z --reason \"the link was down\"\n" +
+			"  accession bulk begin discover pause --host data.example.org --reason \"the server is being moved\"\n" +
 			"  accession bulk begin batch cleanup --state completed --older-than 90d --dry-run -o json",
 		Args: cobra.ExactArgs(2),
 	}
@@ -96,26 +99,26 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 	c.Flags().StringVar(&r.Filter.Job, "job", "", "only files of this `JID`")
 	c.Flags().StringVar(&r.Filter.State, "state", "", "only those in this `STATE`")
 	c.Flags().StringVar(&r.Filter.Name, "name", "", "only files with this `TEXT` in their path")
-	c.Flags().StringVar(&r.Filter.Dataset, "dataset", "", "only files of this `DATASET`, or entries about it")
+	c.Flags().StringVar(&r.Filter.Dataset, "dataset", "", "only files, entries, slots or directories of this `DATASET`")
 	flags.Filter(c, &f, "those")
-	c.Flags().IntVar(&priority, "to", 0, "the new priority `N`, with the command priority: 0 to 99, lower runs first")
+	c.Flags().StringVar(&to, "to", "", "with the command priority the new priority `N`, 0 to 99 (lower runs first); with open the time at which windows end then (default: as before)")
 	c.Flags().StringVar(&r.Reason, "reason", "", "record this `TEXT` as the reason")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would happen, and change nothing")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "return when the request is kept, and do not wait for its end")
-	c.PreRunE = func(*cobra.Command, []string) error {
+	c.PreRunE = func(_ *cobra.Command, args []string) error {
+		r.Kind, r.Verb = domain.Kind(args[0]), args[1]
+		if err := towards(&r, to); err != nil {
+			return err
+		}
 		if !dryRun && !yes && !e.Terminal {
 			return errors.New("this changes many things, and there is no terminal to ask at: try it with --dry-run, then add --yes")
 		}
 		return nil
 	}
-	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
-		r.Kind, r.Verb = domain.Kind(args[0]), args[1]
+	c.RunE = e.Over(func(ctx context.Context, d door.Door, _ []string) error {
 		r.Filter.Profile, r.Filter.Collection, r.Filter.Submitter, r.Filter.Code, r.Filter.Host = f.Profile, f.Collection, f.Submitter, f.Code, f.Host
 		r.Filter.Since, r.Filter.OlderThan = f.Since, f.Until
-		if c.Flags().Changed("to") {
-			r.Priority = &priority
-		}
 		if dryRun || !yes {
 			would, err := door.Carry[bulk.Action](ctx, d, "bulk.begin", &operation.BulkBegin{DryRun: true, Body: r})
 			if err != nil {
@@ -139,6 +142,21 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 		return e.await(ctx, d, begun)
 	})
 	return c
+}
+
+// towards sets what the flag --to says: a priority, or with the command open a time.
+func towards(r *bulk.Request, to string) (err error) {
+	switch {
+	case to == "":
+	case r.Verb == "open":
+		r.To, err = flags.ParseTime(to)
+	default:
+		n, wrong := strconv.Atoi(to)
+		if r.Priority = &n; wrong != nil {
+			err = fmt.Errorf("%q is no priority: give a number from 0 to 99", to)
+		}
+	}
+	return err
 }
 
 func (e Env) confirmed(r bulk.Request) bool {
@@ -207,7 +225,7 @@ func (e Env) shown(now bulk.Action) error {
 
 func view(w io.Writer, now bulk.Action) {
 	render.Pairs(w, [][2]any{
-		{"bulk action", now.ID}, {"state", now.State}, {"command", now.Request.Verb + " of " + bulk.Plural(now.Request.Kind)}, {"where", export.Line(filter(now.Request.Filter))},
+		{"bulk action", now.ID}, {"state", now.State}, {"command", now.Request.Verb + " of " + bulk.Plural(now.Request.Kind)}, {"where", export.Line(filter(now.Request.Filter))}, {"new end of windows", render.Time(now.Request.To)},
 		{"reason", export.Line(now.Request.Reason)}, {"by", export.Line(now.By)}, {"requested", render.Time(now.RequestedAt)}, {"ended", render.Time(render.Deref(now.EndedAt))},
 		{"selected", count(now.Matched, now.Request.Kind)}, {"done", now.Done}, {"refused", now.Refused}, {"cancelled by", export.Line(now.CancelledBy)},
 	}...)

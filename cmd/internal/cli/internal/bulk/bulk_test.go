@@ -34,3 +34,29 @@ func TestView(t *testing.T) {
 		}
 	}
 }
+
+// TestTowards: the flag --to is the new end of windows with the command open, and a priority with
+// every other one.
+func TestTowards(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		verb, to string
+		fits     bool
+		want     bulk.Request
+	}{
+		{"open", "", true, bulk.Request{}},
+		{"open", "2026-03-01T12:00Z", true, bulk.Request{To: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}},
+		{"open", "soon", false, bulk.Request{}},
+		{"priority", "7", true, bulk.Request{Priority: new(7)}},
+		{"priority", "high", false, bulk.Request{}},
+	} {
+		r := bulk.Request{Verb: c.verb}
+		err := towards(&r, c.to)
+		if (err == nil) != c.fits {
+			t.Errorf("%s --to %s: %v", c.verb, c.to, err)
+		}
+		if c.fits && (!r.To.Equal(c.want.To) || (r.Priority == nil) != (c.want.Priority == nil) || r.Priority != nil && *r.Priority != *c.want.Priority) {
+			t.Errorf("%s --to %s: %+v", c.verb, c.to, r)
+		}
+	}
+}

@@ -13,8 +13,8 @@ import (
 
 const addBulkAction = `-- name: AddBulkAction :execrows
 
-insert into record.bulk_action (id, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+insert into record.bulk_action (id, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, closes_at, reason, matched)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 on conflict (request_sha256) do nothing
 `
 
@@ -29,6 +29,7 @@ type AddBulkActionParams struct {
 	UserName      string          `json:"user_name"`
 	Sees          json.RawMessage `json:"sees"`
 	Priority      *int32          `json:"priority"`
+	ClosesAt      *time.Time      `json:"closes_at"`
 	Reason        string          `json:"reason"`
 	Matched       *int64          `json:"matched"`
 }
@@ -46,6 +47,7 @@ func (q *Queries) AddBulkAction(ctx context.Context, arg AddBulkActionParams) (i
 		arg.UserName,
 		arg.Sees,
 		arg.Priority,
+		arg.ClosesAt,
 		arg.Reason,
 		arg.Matched,
 	)
@@ -73,7 +75,7 @@ func (q *Queries) AddBulkItems(ctx context.Context, arg AddBulkItemsParams) erro
 }
 
 const bulkAction = `-- name: BulkAction :one
-select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at from record.bulk_action where id = $1
+select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at, closes_at from record.bulk_action where id = $1
 `
 
 func (q *Queries) BulkAction(ctx context.Context, id string) (RecordBulkAction, error) {
@@ -102,12 +104,13 @@ func (q *Queries) BulkAction(ctx context.Context, id string) (RecordBulkAction, 
 		&i.CancelledBy,
 		&i.EndedAt,
 		&i.MovedAt,
+		&i.ClosesAt,
 	)
 	return i, err
 }
 
 const bulkActionByRequest = `-- name: BulkActionByRequest :one
-select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at from record.bulk_action where request_sha256 = $1
+select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at, closes_at from record.bulk_action where request_sha256 = $1
 `
 
 func (q *Queries) BulkActionByRequest(ctx context.Context, requestSha256 *string) (RecordBulkAction, error) {
@@ -136,12 +139,13 @@ func (q *Queries) BulkActionByRequest(ctx context.Context, requestSha256 *string
 		&i.CancelledBy,
 		&i.EndedAt,
 		&i.MovedAt,
+		&i.ClosesAt,
 	)
 	return i, err
 }
 
 const bulkActions = `-- name: BulkActions :many
-select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at from record.bulk_action
+select id, number, request_sha256, input_sha256, actor, kind, verb, filter, user_name, sees, priority, reason, matched, position, done, refused, requested_at, begun_at, cancelled_at, cancelled_by, ended_at, moved_at, closes_at from record.bulk_action
 where ($1::bigint is null or number < $1) and ($2::text = '' or actor = $2)
     and ($3::text = '' or $3 = case when ended_at is not null and cancelled_at is not null then 'cancelled' when ended_at is not null then 'done'
         when begun_at is not null then 'running' else 'waiting' end)
@@ -198,6 +202,7 @@ func (q *Queries) BulkActions(ctx context.Context, arg BulkActionsParams) ([]Rec
 			&i.CancelledBy,
 			&i.EndedAt,
 			&i.MovedAt,
+			&i.ClosesAt,
 		); err != nil {
 			return nil, err
 		}

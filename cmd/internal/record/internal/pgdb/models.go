@@ -81,7 +81,7 @@ type RecordAuditEntry struct {
 	Reason string `json:"reason"`
 }
 
-// One row per command that an operator gave about all batches, jobs, files, entries, queries or deposits in the drop folder that a filter selects. The service carries it out.
+// One row per command that an operator gave about all batches, jobs, files, entries, queries, deposits in the drop folder, slots or open directories that a filter selects. The service carries it out.
 type RecordBulkAction struct {
 	// Its id (UUID); the events that it caused have the command bulk-ID.
 	ID string `json:"id"`
@@ -93,7 +93,7 @@ type RecordBulkAction struct {
 	InputSha256 string `json:"input_sha256"`
 	// Who requested it, as events name the actor.
 	Actor string `json:"actor"`
-	// What it is about: batch, job, file, entry, query or drop.
+	// What it is about: batch, job, file, entry, query, drop, slot or discover.
 	Kind string `json:"kind"`
 	// The command, such as requeue.
 	Verb string `json:"verb"`
@@ -127,13 +127,15 @@ type RecordBulkAction struct {
 	EndedAt *time.Time `json:"ended_at"`
 	// When it last took things, or one of them was done or refused; null = never.
 	MovedAt *time.Time `json:"moved_at"`
+	// The new end of the windows, of the verb open; null = they stay.
+	ClosesAt *time.Time `json:"closes_at"`
 }
 
 // One row per thing that a bulk action has taken, from before the command was given to it.
 type RecordBulkItem struct {
 	// The bulk action.
 	ActionID string `json:"action_id"`
-	// Id of the batch, job, file, entry, query or deposit.
+	// Id of the batch, job, file, entry, query, deposit or slot, or name of the directory.
 	Target string `json:"target"`
 	// The version that may be changed; 0 = any.
 	Version int64 `json:"version"`
