@@ -47,6 +47,8 @@ var pictureOf = map[string]struct{ name, address string }{
 	"withdrawals":                            {"withdrawals", "withdrawals"},
 	"workers":                                {"workers", "workers"},
 	"batches":                                {"batches", ""},
+	"directories/all":                        {"many", ""},
+	"slots/all":                              {"many", ""},
 	"batches/all":                            {"many", ""},
 	"batches/{id}":                           {"batch", ""},
 	"batches/{id}/do/{verb}":                 {"act", ""},
