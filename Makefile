@@ -83,6 +83,9 @@ TABLES       := TestEvery(Row|Refusal|FaultOf)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
 
+# Of the other end-to-end tests a third have the race detector in each run, as its seed draws
+# them: deploy/ci/raced.sh.
+
 # One seed a run, from which each test that draws its choices draws them: the reports drop
 # what tests print that pass.
 test: export ACCESSION_TEST_SEED := $(or $(ACCESSION_TEST_SEED),$(shell shuf -i 1-999999999 -n 1))
@@ -90,9 +93,11 @@ test: setup-test ## everything that must hold, against real servers, with the ra
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@failed=; \
-	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/accession/e2e ./cmd/internal/answer ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
-	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' ./... | bin/testreport || failed=1; \
+	@failed=; raced=$$(deploy/ci/raced.sh $(ACCESSION_TEST_SEED) '$(WITHOUT_RACE)'); \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/internal/answer ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -skip "$$raced" ./cmd/accession/e2e | bin/testreport || failed=1; \
+	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$(go list ./... | grep -v /cmd/accession/e2e$$) | bin/testreport || failed=1; \
+	$(WITH_STACK) env $(RACETEST) -vet=off -json -run "$$raced" ./cmd/accession/e2e | bin/testreport || failed=1; \
 	test -z "$$failed"
 
 setup-test:

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestEveryTestIsRun: `make test` runs tests with the race detector, but for those that it
-// names: these run without, in the packages that it lists.
+// TestEveryTestIsRun: `make test` runs tests with the race detector, of end-to-end tests a third,
+// but for those that it names: these run without, in the packages that it lists.
 func TestEveryTestIsRun(t *testing.T) {
 	t.Parallel()
 	root := repository(t)
@@ -25,10 +25,11 @@ func TestEveryTestIsRun(t *testing.T) {
 		}
 		names = append(names, string(named[1]))
 	}
-	line := regexp.MustCompile(`(?m)^.* -run '\$\(WITHOUT_RACE\)' .*$`).Find(text)
-	if line == nil {
+	lines := regexp.MustCompile(`(?m)^.*\$\(GOTEST\) .* (-run '\$\(WITHOUT_RACE\)'|-skip "\$\$raced") .*$`).FindAll(text, -1)
+	if len(lines) != 2 {
 		t.Fatal("the Makefile does not run the tests without the race detector")
 	}
+	line := bytes.Join(lines, []byte("\n"))
 	runs := regexp.MustCompile(strings.Join(names, "|"))
 	funcs := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	tagged := regexp.MustCompile(`(?m)^//go:build .*!race.*$`)
