@@ -176,6 +176,11 @@ func (c *consoled) things(p *browser.Tab) {
 			return strings.HasPrefix(p.At(), "/console/"+list+"/") && strings.Contains(p.Text(), want)
 		})
 	}
+	p.Open(c.url + "/console/queries")
+	p.Click("tbody a")
+	p.See("a[href*='report?format=html']")
+	p.Click("a[href*='report?format=html']")
+	c.reads(p, "ark:/99999/none")
 	p.Open(c.url + "/console/objects")
 	if got, want := browser.Eval[int](p, `document.querySelectorAll("tbody tr").length`), c.count("select count(*) from record.object"); got != min(want, 50) {
 		c.t.Errorf("%d objects are listed, want %d", got, want)

@@ -53,6 +53,10 @@ func TestQueriesOfDepositors(t *testing.T) {
 		d.ask(caller, http.MethodPost, "/v1/queries?name=list.txt&format=csv", list).into(d, &q)
 		in.answered(d, caller, q.ID)
 		check("a query", d.ask(caller, http.MethodGet, "/v1/queries/"+string(q.ID)+"/report", "").is(d, 200, "").body)
+		page := d.ask(caller, http.MethodGet, "/v1/queries/"+string(q.ID)+"/report?format=html&zone=Asia/Tokyo", "").is(d, 200, "")
+		if !strings.Contains(page.body, "Asia/Tokyo") {
+			t.Errorf("the page does not say in which zone its times are: %s", page.body)
+		}
 		for other, status := range map[string]int{"dan reader/*": 200, "dan admin/*": 200, "dan reader/test depositor/*": 404, "dan": 404} {
 			code := app.Kind("")
 			if status == http.StatusNotFound {

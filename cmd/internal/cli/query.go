@@ -173,8 +173,8 @@ func (p *program) queryReport() *cobra.Command {
 		Args:    one("query id", domain.ParseQueryID),
 	}, func(ctx context.Context, a *app.App, id string) (app.Report, error) {
 		return queries.Report(ctx, a, domain.QueryID(id), "")
-	}, func(ctx context.Context, there *remote.Server, id, format string, w io.Writer) error {
-		return there.Fetch(ctx, "query.report", &operation.QueryReport{QueryID: operation.QueryID{ID: id}, Format: format}, nil, w)
+	}, func(ctx context.Context, there *remote.Server, id, format, zone string, w io.Writer) error {
+		return there.Fetch(ctx, "query.report", &operation.QueryReport{QueryID: operation.QueryID{ID: id}, Format: format, Zone: zone}, nil, w)
 	})
 }
 
@@ -196,26 +196,26 @@ of each sort the newest 20. Or its row says "not found", or what is wrong with t
 			return r, err
 		}
 		return queries.Answer(ctx, a, list, nil)
-	}, func(ctx context.Context, there *remote.Server, name, format string, w io.Writer) error {
+	}, func(ctx context.Context, there *remote.Server, name, format, zone string, w io.Writer) error {
 		list, err := queries.Read(name, p.In)
 		if err != nil {
 			return err
 		}
 		defer list.Close()
-		return there.Fetch(ctx, "query.answer", &operation.QueryAnswer{Format: cmp.Or(format, export.FormatText)}, list.File(), w)
+		return there.Fetch(ctx, "query.answer", &operation.QueryAnswer{Format: cmp.Or(format, export.FormatText), Zone: zone}, list.File(), w)
 	})
 }
 
 // answering makes c a command that writes the report that ask begins, or that a service
 // answers fetch with.
 func (p *program) answering(c *cobra.Command, ask func(ctx context.Context, a *app.App, arg string) (app.Report, error),
-	fetch func(ctx context.Context, there *remote.Server, arg, format string, w io.Writer) error,
+	fetch func(ctx context.Context, there *remote.Server, arg, format, zone string, w io.Writer) error,
 ) *cobra.Command {
-	var format, file string
+	var format, zone, file string
 	c.RunE = p.over(func(ctx context.Context, d door.Door, args []string) error {
 		if d.There != nil {
 			as := cmp.Or(format, map[string]string{"json": export.FormatJSON}[p.output])
-			return p.write(file, func(w io.Writer) error { return fetch(ctx, d.There, args[0], as, w) })
+			return p.write(file, func(w io.Writer) error { return fetch(ctx, d.There, args[0], as, zone, w) })
 		}
 		report, err := ask(ctx, d.Here, args[0])
 		if err != nil {
@@ -223,11 +223,16 @@ func (p *program) answering(c *cobra.Command, ask func(ctx context.Context, a *a
 		}
 		defer report.Close()
 		as := cmp.Or(format, map[string]string{"json": export.FormatJSON}[p.output], report.Format, export.FormatText)
+		in, err := export.Zone(zone, as)
+		if err != nil {
+			return err
+		}
 		return p.write(file, func(w io.Writer) error {
-			return export.WriteReport(w, report, export.ReportOptions{Format: as, Made: time.Now()})
+			return export.WriteReport(w, report, export.ReportOptions{Format: as, Made: time.Now(), Zone: in})
 		})
 	})
 	flags.Parsed(c, &format, "format", "", "`FORMAT`: "+flags.Joined(asked.Formats)+" (default: as -o says)", flags.Optional(flags.Among(asked.Formats...)))
+	c.Flags().StringVar(&zone, "zone", "", "times in this `ZONE`, such as Europe/Berlin; with the formats text and html (default UTC)")
 	c.Flags().StringVar(&file, "out", "", flags.OutHelp)
 	return c
 }

@@ -24,7 +24,7 @@ func Zone(name, format string) (*time.Location, error) {
 		return time.UTC, nil
 	}
 	if !slices.Contains(Zoned, format) {
-		return nil, fault(fmt.Errorf("times in %s are in UTC", cmp.Or(format, "this format")), "leave the zone out, or choose text, html or mail")
+		return nil, fault(fmt.Errorf("times in %s are in UTC", cmp.Or(format, "this format")), "leave the zone out, or choose text or html")
 	}
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" { // that of the process, which the reader does not know

@@ -44,7 +44,8 @@ func (q *QuerySubmit) prepare(op *Operation, c *Call) error { return q.command(o
 // QueryAnswer asks about a list of identifiers now.
 type QueryAnswer struct {
 	List
-	Format string `query:"format" enum:"text,csv,json" default:"json" doc:"Format of the answers"`
+	Format string `query:"format" enum:"text,csv,json,html" default:"json" doc:"Format of the answers"`
+	Zone   string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"With text and html: the zone of times, by its name in the IANA time zone database; default UTC"`
 }
 
 // QueryID names a query.
@@ -63,7 +64,8 @@ func (q *QueryID) id() (domain.QueryID, error) {
 // QueryReport is the report of a query.
 type QueryReport struct {
 	QueryID
-	Format string `query:"format" enum:"text,csv,json" doc:"Format of the answers; default: that of its submission"`
+	Format string `query:"format" enum:"text,csv,json,html" doc:"Format of the answers; default: that of its submission"`
+	Zone   string `query:"zone" maxLength:"64" example:"Europe/Berlin" doc:"With text and html: the zone of times, by its name in the IANA time zone database; default UTC"`
 }
 
 // QueryList chooses queries.
@@ -116,7 +118,7 @@ func queryOperations() []*Operation {
 				return nil, err
 			}
 			r, err := queries.Answer(ctx, c.App, list, new(c.Caller.Filter()))
-			return written(r, in.Format, "", time.Now()), err
+			return answers(r, in.Format, in.Zone, err)
 		}),
 		get("query.ls", "/v1/queries", "List queries, newest first: the own, or all with the right in all collections", OnSelf, false, func(ctx context.Context, c *Call, in *QueryList) (app.Page[queries.Query], error) {
 			own := c.Caller.SeesUser()
@@ -140,7 +142,7 @@ func queryOperations() []*Operation {
 				return nil, err
 			}
 			r, err := queries.Report(ctx, c.App, id, c.Caller.SeesUser())
-			return written(r, cmp.Or(in.Format, r.Format, export.FormatText), "", time.Now()), err
+			return answers(r, cmp.Or(in.Format, r.Format, export.FormatText), in.Zone, err)
 		}),
 	}
 	change := func(verb, summary string, do func(ctx context.Context, c *Call, id domain.QueryID, why string) (app.Changed, error)) *Operation {
@@ -159,4 +161,17 @@ func queryOperations() []*Operation {
 	return append(all, change("fail", "End a query that has neither been answered nor failed", func(ctx context.Context, c *Call, id domain.QueryID, why string) (app.Changed, error) {
 		return queries.Fail(ctx, c.App, id, why)
 	}), again)
+}
+
+// answers returns what sends the answers of a query, begun without an error, with times in a zone.
+func answers(r app.Report, format, zone string, err error) (send, error) {
+	if err != nil {
+		return nil, err
+	}
+	in, err := export.Zone(zone, format)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return writtenAs(r, export.ReportOptions{Format: format, Made: time.Now(), Zone: in}), nil
 }

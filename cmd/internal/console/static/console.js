@@ -20,7 +20,7 @@
       e.textContent = kept.utc ? utc : local(t);
       e.title = kept.utc ? local(t) : utc;
     }
-    for (const a of root.querySelectorAll("a[href^='/console/reports/']")) {
+    for (const a of root.querySelectorAll("a[href^='/console/reports/'], a[href^='/console/queries/'][href*='/report?']")) {
       const to = new URL(a.getAttribute("href"), location.origin);
       if (!["html", "text"].includes(to.searchParams.get("format") ?? "html")) continue;
       to.searchParams.delete("zone");
