@@ -89,7 +89,7 @@ WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
 # One seed a run, from which each test that draws its choices draws them: the reports drop
 # what tests print that pass.
 test: export ACCESSION_TEST_SEED := $(or $(ACCESSION_TEST_SEED),$(shell shuf -i 1-999999999 -n 1))
-test: setup-test ## everything that must hold, against real servers, with the race detector
+test: setup-test ## everything that must hold, against real servers; packages and a third of the end-to-end tests with the race detector
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
