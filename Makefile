@@ -77,7 +77,7 @@ build: ## build bin/accession, static, without cgo
 # Tests that the race detector would make fail or take minutes: what is large, what
 # starts many processes that die (they are built without it in any case), and what
 # damages one thing, or takes one row of a table, after another. A new one is named here.
-LARGE        := TestCrowdOfPasswords|TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps
+LARGE        := TestCrowdOfPasswords|TestLost(Kinds|Answer|Caller)|LockOfAnother|LostTree|TestKindsOfWrites|TestReleaseOutlastsAnOutage|TestDoubtful|TestSixtyThousand|TenThousand|TestRebuildOfManyEvents|TestMemoryDoesNot|TestJobsLeaveNothing|TestBrokenRequests|TestLongReportsAre|TestLongListNeeds|TestMillionSteps|TestManyFiles$$|TestLongReport$$|NoFaultShowsASecret|TestPagesInABrowser
 DYING        := TestBulkActions(OfDrops|OfSlots|ThatSend)|TestFaults(AtRandom|OfOne)|TestDeath(AtOperations|InSteps|InTasks)|KilledAtEachStep|ParkingKilled|SynchronousKilled|ReportKilled|InventoryKilled|OlderTreeKilled|OfDeadWorkers|OfDeadProcesses|FailAgainUnder|EntriesAndQueries|ThatKill|SubmissionDies|RemovalDies|TestOlderCopiesUnderLoad|EntriesUnderKills|ServiceRecordsOnce|ServiceTimeoutBy|StoresOnce|OCFLWriterThatIsKilled
 TABLES       := TestEvery(Row|Refusal|FaultOf)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
@@ -94,9 +94,9 @@ test: setup-test ## everything that must hold, against real servers; packages an
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
 	@go build -o bin/testreport ./internal/repocheck/testreport
 	@failed=; raced=$$(deploy/ci/raced.sh $(ACCESSION_TEST_SEED) '$(WITHOUT_RACE)'); \
-	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/internal/answer ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
-	$(WITH_STACK) $(GOTEST) -vet=off -json -skip "$$raced" ./cmd/accession/e2e | bin/testreport || failed=1; \
-	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$(go list ./... | grep -v /cmd/accession/e2e$$) | bin/testreport || failed=1; \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/internal/answer ./cmd/internal/config ./cmd/internal/console ./cmd/internal/daemon ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -skip "$$raced" ./cmd/accession/e2e ./internal/repocheck/... | bin/testreport || failed=1; \
+	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$(go list ./... | grep -vE '/cmd/accession/e2e$$|/internal/repocheck') | bin/testreport || failed=1; \
 	$(WITH_STACK) env $(RACETEST) -vet=off -json -run "$$raced" ./cmd/accession/e2e | bin/testreport || failed=1; \
 	test -z "$$failed"
 

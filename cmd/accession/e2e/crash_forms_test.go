@@ -84,7 +84,7 @@ func TestFormKilledAtEachStep(t *testing.T) {
 	if len(way) < 12 {
 		t.Errorf("only %d points", len(way))
 	}
-	for _, point := range deathsOf(t, way) {
+	for _, point := range thirdOf(t, way) {
 		sendsAForm(o, point)
 	}
 	o.sound()

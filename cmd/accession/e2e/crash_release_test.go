@@ -28,7 +28,7 @@ func TestReleaseOfACollectionKilledAtEachStep(t *testing.T) {
 		least int  // how many of the batch and the jobs are released at least
 		most  int
 	}
-	for _, c := range deathsOf(t, []death{
+	for _, c := range thirdOf(t, []death{
 		// The first write releases the hold.
 		{"zklive/deliver/multi/before", true, 0, 0},
 		{"zklive/deliver/multi/after", false, 0, 0},

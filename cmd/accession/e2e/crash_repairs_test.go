@@ -23,7 +23,7 @@ func TestRepairOfTheInventoryKilled(t *testing.T) {
 	in, _, _ := newStored(t)
 	before := in.inventory()
 	all := in.count("select count(*) from record.object_version")
-	for _, c := range []struct {
+	for _, c := range thirdOf(t, []struct {
 		point string
 		left  int // versions that were repaired before it died
 	}{
@@ -31,7 +31,7 @@ func TestRepairOfTheInventoryKilled(t *testing.T) {
 		{"record/transaction/run/after", 1}, // another transaction keeps the local ids of the version
 		{"record/transaction/before-commit:3", 1},
 		{"record/transaction/run/after:3", 2},
-	} {
+	}) {
 		in.exec(`with f as (delete from record.object_file), i as (delete from record.identifier), l as (delete from record.local_id),
 			r as (delete from record.version_reservation), e as (delete from record.effect where kind = 'store') select from record.object`)
 		in.exec("delete from record.object_version")

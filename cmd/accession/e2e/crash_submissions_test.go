@@ -133,7 +133,7 @@ func TestSubmissionKilledAtEachStep(t *testing.T) {
 	if len(tries) < 18 {
 		t.Errorf("only %d points", len(tries))
 	}
-	tries = deathsOf(t, tries)
+	tries = thirdOf(t, tries)
 	// Each process takes one deposit after the other until it dies.
 	var all sync.WaitGroup
 	var mu sync.Mutex

@@ -42,7 +42,7 @@ func (in *installation) killedAt(point string, args ...string) {
 func TestCreationKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	const few, many = 10, 170 // one write, and three
-	points := deathsOf(t, []string{
+	points := thirdOf(t, []string{
 		"daemon/batch-pending/keep-manifest/before", "daemon/batch-pending/keep-manifest/after",
 		"daemon/batch-pending/reserve-ids/after", "daemon/batch-pending/list/after",
 		"daemon/batch-pending/create-jobs/before", "daemon/batch-pending/create-jobs/after",

@@ -385,7 +385,7 @@ func TestUploadKilledAtEachStep(t *testing.T) {
 	if len(way) < 10 {
 		t.Errorf("only %d points", len(way))
 	}
-	for _, point := range deathsOf(t, way) {
+	for _, point := range thirdOf(t, way) {
 		uploads(o, point)
 	}
 	o.sound()

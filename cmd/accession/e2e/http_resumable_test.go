@@ -543,7 +543,7 @@ func TestResumableKilledAtEachStep(t *testing.T) {
 		t.Errorf("only %d points", len(way))
 	}
 	var files []resuming
-	for _, point := range deathsOf(t, way) {
+	for _, point := range thirdOf(t, way) {
 		files = append(files, resumesUntilDead(o, point))
 	}
 	o.finishUploads(files...)

@@ -22,8 +22,8 @@ func seed(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-// share returns of how many steps one is taken in this run, and the first of them, as its seed draws it:
-// with ACCESSION_TEST_STEPS=all, as make soak and make mutants have it, all are.
+// share returns of how many steps or kinds one is taken in this run, and the first of them, as its
+// seed draws it: with ACCESSION_TEST_STEPS=all, as make soak and make mutants have it, all are.
 func share(t testing.TB) (first, of int) {
 	t.Helper()
 	if os.Getenv("ACCESSION_TEST_STEPS") == "all" {
@@ -32,11 +32,12 @@ func share(t testing.TB) (first, of int) {
 	return seed(t).IntN(3), 3
 }
 
-// deathsOf returns those of the steps at which a process dies in this run.
-func deathsOf[S any](t testing.TB, all []S) (some []S) {
+// thirdOf returns those of the steps at which a process dies in this run, or of the kinds that it
+// takes: one at least.
+func thirdOf[S any](t testing.TB, all []S) (some []S) {
 	t.Helper()
 	first, of := share(t)
-	for i := first; i < len(all); i += of {
+	for i := first % len(all); i < len(all); i += of {
 		some = append(some, all[i])
 	}
 	return some

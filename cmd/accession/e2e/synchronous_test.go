@@ -111,7 +111,7 @@ func TestSynchronousKilled(t *testing.T) {
 	}
 	first, err := submit()
 	in.must(err)
-	for _, point := range deathsOf(t, []string{"daemon/batch-pending/list/before", "daemon/batch-pending/list/after", "daemon/batch-pending/create-jobs/after", "daemon/turn/move/before", "daemon/turn/move/after"}) {
+	for _, point := range thirdOf(t, []string{"daemon/batch-pending/list/before", "daemon/batch-pending/list/after", "daemon/batch-pending/create-jobs/after", "daemon/turn/move/before", "daemon/turn/move/after"}) {
 		in.killedAt(point, "serve")
 		in.pooled(1)
 		if id, err := submit(); err == nil {
@@ -144,7 +144,7 @@ func TestSynchronousReportKilled(t *testing.T) {
 	payload := webServer(t, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("x")) })) + "/x.txt"
 	s, err := in.app.Submit(in.ctx(), app.Deposit{Profile: "test", Submitter: "ana", Payload: payload, Type: domain.TypeFile, Synchronous: true})
 	in.must(err)
-	for _, point := range deathsOf(t, []string{"reporting/keep-report/before", "reporting/keep-report/after", "mail/send/before", "mail/send/after", "turn/move/before"}) {
+	for _, point := range thirdOf(t, []string{"reporting/keep-report/before", "reporting/keep-report/after", "mail/send/before", "mail/send/after", "turn/move/before"}) {
 		in.killedAt("daemon/"+point, "serve")
 		in.pooled(1)
 	}
