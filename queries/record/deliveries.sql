@@ -44,6 +44,14 @@ where batch_id = @batch_id and channel = 'callback' and state <> 'delivered' ord
 select * from record.delivery
 where batch_id = @batch_id and channel = 'callback' and state = 'delivered' order by created_at desc, key limit @most;
 
+-- name: Callbacks :many
+-- About the jobs of a batch, newest first, a page at a time.
+select d.* from record.delivery d
+where d.batch_id = @batch_id and d.channel = 'callback' and (@job_id::text = '' or d.job_id = @job_id) and (@state::text = '' or d.state = @state)
+    and (sqlc.narg(since)::timestamptz is null or d.created_at >= sqlc.narg(since)) and (sqlc.narg(until)::timestamptz is null or d.created_at < sqlc.narg(until))
+    and (@after::text = '' or (d.created_at, d.key) < ((select l.created_at from record.delivery l where l.key = @after), @after))
+order by d.created_at desc, d.key desc limit @max_rows;
+
 -- name: ExpectDelivery :exec
 -- Its recipients, before its first attempt.
 insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error)

@@ -2,11 +2,16 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/run"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/internal/testkit/browser"
@@ -14,7 +19,7 @@ import (
 
 // TestConsoleShowsCallbacks: the page of a batch has the callbacks about its jobs, first that which
 // did not arrive, with the receiver, the attempts and why; nothing of the URL but its host. What the
-// receiver takes after the job is requeued shows as delivered.
+// receiver takes after the job is requeued shows as delivered. Where there are many, a list has all.
 func TestConsoleShowsCallbacks(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "listen_http=127.0.0.1:0")
@@ -80,7 +85,61 @@ func TestConsoleShowsCallbacks(t *testing.T) {
 	if !browser.Eval[bool](p, "window.kept === true") {
 		t.Error("the page was loaded again")
 	}
+	c.listsCallbacks(p, page, batch)
 	if wrong := p.Wrong(); len(wrong) > 0 {
 		t.Error(wrong)
 	}
+}
+
+// listsCallbacks compares the list of many callbacks, on all its pages, in another order and as a
+// file, with statements.
+func (c *consoled) listsCallbacks(p *browser.Tab, page string, batch domain.BatchID) {
+	c.t.Helper()
+	_, err := c.db.Exec(c.ctx(), `insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, last_attempt_at)
+		select 'made/' || n, 'callback', 'job', $1, 'jid' || lpad((1000 + n)::text, 10, '0'), array['https://example.org/done'], case n % 4 when 0 then 'failed' else 'delivered' end, n * 37 % 101, '', now() from generate_series(1, 1200) n`, batch)
+	c.must(err)
+	ids := func(sql string) []string {
+		c.t.Helper()
+		rows, err := c.db.Query(c.ctx(), `select job_id from record.delivery where batch_id = $1 and channel = 'callback' `+sql, batch)
+		c.must(err)
+		all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		c.must(err)
+		return all
+	}
+	p.Open(page)
+	if first := browser.Eval[int](p, `document.querySelectorAll("[aria-label=Callbacks] tbody tr").length`); first != 50 {
+		c.t.Errorf("the page of the batch has %d callbacks", first)
+	}
+	p.Click(`#reports p.note a[href$="/callbacks"]`)
+	p.See("form.filter #f-state")
+	c.looks(p, "list of callbacks")
+	const shown = `[...document.querySelectorAll("[aria-label=Callbacks] tbody tr")].map((r) => r.children[0].innerText)`
+	var got []string
+	for _, limit := range []string{"?limit=1000", ""} {
+		if limit != "" {
+			p.Open(page + "/callbacks" + limit)
+		} else {
+			p.Open(c.url + browser.Eval[string](p, `document.querySelector("a[rel=next]").getAttribute("href")`))
+		}
+		got = append(got, browser.Eval[[]string](p, shown)...)
+	}
+	if want := ids("order by created_at desc, key desc"); len(want) != 1202 || !slices.Equal(got, want) {
+		c.t.Errorf("two pages have %d callbacks, of %d: %v", len(got), len(want), got)
+	}
+	p.Open(page + "/callbacks?state=failed&sort=-attempts&limit=1000")
+	want := ids("and state = 'failed' order by attempts desc, created_at desc, key desc")
+	if got := browser.Eval[[]string](p, shown); len(want) != 300 || !slices.Equal(got, want) {
+		c.t.Errorf("by attempts: %v, want %v", got, want)
+	}
+	lines := strings.Split(strings.TrimSpace(browser.Eval[string](p, `fetch("/console/batches/`+string(batch)+`/callbacks.csv?state=failed&sort=-attempts").then((r) => r.text())`)), "\n")
+	for i, line := range lines {
+		lines[i], _, _ = strings.Cut(line, ",")
+	}
+	if lines[0] != "job_id" || !slices.Equal(lines[1:], want) {
+		c.t.Errorf("the file has %v, want %v", lines, want)
+	}
+	var items app.Page[app.Callback]
+	c.must(json.Unmarshal([]byte(c.says(0, []string{"batch", "callbacks", "--state", "failed", "--limit", "2", "-o", "json", string(batch)})), &items))
+	c.says(0, []string{"batch", "callbacks", "--state", "failed", "--limit", "2", "--cursor", string(items.Next), string(batch)}, ids("and state = 'failed' order by created_at desc, key desc offset 2 limit 1")[0])
+	c.says(4, []string{"batch", "callbacks", "bid0000009999"}, "there is no such batch")
 }

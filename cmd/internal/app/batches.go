@@ -56,8 +56,8 @@ type BatchView struct {
 	// Messages are the mails about the batch, oldest first; nil when it is shown as
 	// of the past.
 	Messages []Message `json:"messages,omitempty"`
-	// Callbacks are those about its jobs, at most as many as jobs are shown: first what has
-	// not arrived, then the newest. nil when it is shown as of the past.
+	// Callbacks are the first of those about its jobs, at most as many as jobs are shown: what has
+	// not arrived, then the newest. batch.callbacks lists all. nil when it is shown as of the past.
 	Callbacks []Callback `json:"callbacks,omitempty"`
 	// Projected is false when the batch is newer than the tables: it was read from
 	// the live state, and its jobs are not there yet.

@@ -145,14 +145,20 @@ func (a *App) callbacks(ctx context.Context, id domain.BatchID, limit int) ([]Ca
 	made, err := records.BatchCallbacks(ctx, id, int32(min(limit, mostCallbacks)))
 	all := make([]Callback, len(made))
 	for i, d := range made {
-		all[i] = Callback{Delivery: d.Key, Job: string(d.Job), Standing: d.Standing(), Attempts: d.Attempts, Error: d.LastError,
-			CreatedAt: d.CreatedAt, LastAttemptAt: d.LastAttemptAt, DeliveredAt: d.DeliveredAt}
-		for _, to := range d.Recipients {
-			if u, err := url.Parse(to); err == nil {
-				all[i].Host = u.Host
-			}
-			all[i].Error = strings.ReplaceAll(all[i].Error, to, all[i].Host)
-		}
+		all[i] = CallbackOf(d)
 	}
 	return all, err
+}
+
+// CallbackOf returns a callback as it is shown, without the URL of its receiver.
+func CallbackOf(d record.Delivery) Callback {
+	c := Callback{Delivery: d.Key, Job: string(d.Job), Standing: d.Standing(), Attempts: d.Attempts, Error: d.LastError,
+		CreatedAt: d.CreatedAt, LastAttemptAt: d.LastAttemptAt, DeliveredAt: d.DeliveredAt}
+	for _, to := range d.Recipients {
+		if u, err := url.Parse(to); err == nil {
+			c.Host = u.Host
+		}
+		c.Error = strings.ReplaceAll(c.Error, to, c.Host)
+	}
+	return c
 }

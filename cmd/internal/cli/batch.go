@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/callbacks"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
@@ -71,7 +73,7 @@ the end of the retention time. Objects, history and reports stay.`,
 		Short:   "List, show, report on and change batches",
 		Long:    "Each deposit is a batch: one job for a file or an object, many for a manifest of objects.",
 		Example: "  accession batch ls --state failed\n  accession batch report bid0000000001",
-	}, append(changes, p.batchLs(), p.batchShow(), p.batchReport())...)
+	}, append(changes, p.batchLs(), p.batchShow(), p.batchReport(), p.batchCallbacks())...)
 }
 
 func (p *program) batchLs() *cobra.Command {
@@ -156,6 +158,33 @@ erases no earlier failure. With --at, report as of that time.`,
 	}
 	flags.Limit(c, &limit, 1000, "jobs and failed attempts")
 	flags.At(c, &then)
+	return c
+}
+
+func (p *program) batchCallbacks() *cobra.Command {
+	var in operation.BatchCallbacks
+	var job domain.JobID
+	var from app.Cursor
+	c := &cobra.Command{
+		Use:   "callbacks BATCH",
+		Short: "List the callbacks about the jobs of a batch, newest first",
+		Long: `List the callbacks about the jobs of a batch, newest first: to which host, how often
+they were tried, and why the last attempt failed. For the next page, give --cursor.`,
+		Example: "  accession batch callbacks bid0000000001 --state failed\n  accession batch callbacks bid0000000001 -o json",
+		Args:    one("batch id", domain.ParseBatchID),
+		RunE: served(p, func(args []string) request {
+			in.ID, in.Job, in.Cursor = args[0], string(job), string(from)
+			return request{"batch.callbacks", &in}
+		}, func(w io.Writer, page app.Page[app.Callback]) {
+			views.Callbacks(w, page.Items)
+			more(w, page, "callbacks")
+		}),
+	}
+	flags.Parsed(c, &job, "job", "", "only those about this `JOB`", flags.Optional(domain.ParseJobID))
+	flags.Parsed(c, &in.State, "state", "", "only callbacks in this `STATE`: "+strings.Join(callbacks.States, ", "), flags.Optional(flags.Among(callbacks.States...)))
+	flags.Age(c, &in.Since, &in.OlderThan, "those", "made")
+	flags.Cursor(c, &from)
+	flags.Limit(c, &in.Limit, flags.ListLimit, "callbacks")
 	return c
 }
 

@@ -8,12 +8,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/callbacks"
 	"github.com/accession-ingest/accession/cmd/internal/app/hint"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
@@ -77,7 +77,8 @@ type batchPage struct {
 	Life           table.Table
 	Mails          table.Table
 	Callbacks      table.Table
-	FirstCallbacks int64 // of more, 0 = they are all
+	FirstCallbacks int64  // of more, 0 = they are all
+	AllCallbacks   string // the list of them
 	ReportsMade    table.Table
 	Facts          []fact
 	Why            cell.Cell
@@ -111,7 +112,7 @@ func (*Console) batch(v *visit) (page, error) {
 	id, at := v.PathValue("id"), form.Moment(v.URL.Query())
 	in := table.In(v)
 	at.Set("limit", strconv.Itoa(shownOf))
-	if slices.ContainsFunc([]string{"jobs", "failures", "callbacks"}, in.Asked) {
+	if in.Asked("jobs") || in.Asked("failures") {
 		at.Set("limit", table.MostAtOnce)
 	}
 	b, err := ask.Get[app.BatchView](v, "batch.show", at, id)
@@ -174,14 +175,12 @@ func (d *batchPage) tables(in *table.Within, r batchReport) {
 	}
 	d.ReportsMade = reportColumns.In(in, "reports", r.ReportsMade)
 	d.Mails = mailColumns.In(in, "mails", d.Messages)
-	made := d.BatchView.Callbacks
-	if n := len(made); n == shownOf && !in.Asked("callbacks") || n == most {
-		d.FirstCallbacks = int64(n)
-	}
-	if len(made) < most {
+	d.AllCallbacks = toBatch(d.ID) + callbacksPath
+	if made := d.BatchView.Callbacks; len(made) < shownOf {
 		d.Callbacks = callbackColumns.In(in, "callbacks", made)
 	} else {
-		d.Callbacks = callbackColumns.Table(made)
+		d.FirstCallbacks = shownOf
+		d.Callbacks = callbackColumns.FirstIn(in, "callbacks", made[:shownOf], d.AllCallbacks, nil)
 	}
 }
 
@@ -223,7 +222,10 @@ var mailColumns = table.Columns[app.Message]{Title: "Mails", None: "No mail abou
 	table.Col("error", "Error", func(m app.Message) any { return m.Error }),
 }}
 
-var callbackColumns = table.Columns[app.Callback]{Title: "Callbacks", None: "No callback about its jobs was made.", List: []table.Column[app.Callback]{
+// callbacksPath is that of the list of all callbacks about the jobs of a batch, after that of its page.
+const callbacksPath = "/callbacks"
+
+var callbackColumns = table.Columns[app.Callback]{Operation: "batch.callbacks", Names: []string{"id"}, Title: "Callbacks", None: "No callback about its jobs was made.", List: []table.Column[app.Callback]{
 	table.Col("job_id", "Job", func(c app.Callback) any { return cell.To(c.Job, toJob(c.Job)) }),
 	table.Col("host", "To", func(c app.Callback) any { return c.Host }),
 	table.Col("state", "State", func(c app.Callback) any { return cell.State(c.State) }),
@@ -232,6 +234,17 @@ var callbackColumns = table.Columns[app.Callback]{Title: "Callbacks", None: "No 
 	table.Col("delivered_at", "Delivered", func(c app.Callback) any { return c.DeliveredAt }),
 	table.Col("error", "Error", func(c app.Callback) any { return c.Error }),
 }}
+
+func (*Console) callbacks(v *visit) (page, error) {
+	id := v.PathValue("id")
+	p, err := listPage(v, callbackColumns, "Callbacks about the jobs of "+cell.Short(id), "batches",
+		append([]field{{Name: "state", Label: "State", Choices: callbacks.States}, {Name: "job", Label: "Job"}}, age...)...)
+	if l, is := p.Data.(list); is {
+		l.Of = &doable{"The batch", toBatch(id)}
+		p.Data, p.Follow = l, followed(nil, "batch", id)
+	}
+	return p, err
+}
 
 var failureColumns = table.Columns[app.Retry]{Title: "Failed attempts", None: "No attempt has failed.", List: []table.Column[app.Retry]{
 	table.Col("job_id", "Job", func(r app.Retry) any { return cell.To(r.JobID, toJob(r.JobID)) }),

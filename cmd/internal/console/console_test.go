@@ -139,8 +139,9 @@ func some(name string) map[string]any {
 		"/v1/batches":  list(batch), "/v1/jobs": list(job), "/v1/files": list(file),
 		"/v1/batches/bid0000000001": with(batch, map[string]any{"jobs": []any{job}, "jobs_total": 1234, "truncated": true, "next_step": "requeue them", "messages": []any{map[string]any{"about": "report", "channel": "mail", "state": "failed", "error": name}},
 			"callbacks": []any{map[string]any{"job_id": "jid0000000001", "host": name, "state": "failed", "attempts": 3, "error": name, "last_attempt_at": at}}}),
-		"/v1/batches/bid0000000001/report": with(batch, map[string]any{"retries": []any{retry}, "retries_total": 1, "reports_made": []any{map[string]any{"report": 1, "kind": "first", "status": "failed", "reported_at": at}}}),
-		"/v1/events":                       eventsWith(name),
+		"/v1/batches/bid0000000001/callbacks": map[string]any{"items": []any{map[string]any{"job_id": "jid0000000001", "host": name, "state": "failed", "attempts": 3, "error": name, "last_attempt_at": at}}, "next": "cba"},
+		"/v1/batches/bid0000000001/report":    with(batch, map[string]any{"retries": []any{retry}, "retries_total": 1, "reports_made": []any{map[string]any{"report": 1, "kind": "first", "status": "failed", "reported_at": at}}}),
+		"/v1/events":                          eventsWith(name),
 		"/v1/jobs/jid0000000001": with(job, map[string]any{"file_counts": map[string]any{"files_listed": 30, "files_processed": 30}, "first_files": []any{file}, "retries": []any{retry}, "transitions": []any{
 			map[string]any{"to_status": "pending", "at": at, "actor": "daemon/batch"}, map[string]any{"from_status": "pending", "to_status": "failed", "at": at, "seconds": 90061.5, "reason_message": name, "reason_class": "system", "reason_code": "timeout"}},
 			"steps": []any{map[string]any{"step": "virus", "id": "eid1", "status": "failed", "reason": name}}}),
@@ -198,7 +199,7 @@ func some(name string) map[string]any {
 
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
-	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
+	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "batches/bid0000000001/callbacks", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
 		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "workers", Path + "deposits", Path + "deposits/u1/do/rm", Path + "poison", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
 		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "keys/abcdefgh/do/revoke", Path + "people/ana/do/disable", Path + "people/ana/do/password", Path + "people/ana/do/grant", Path + "people/ana/do/withdraw?role=reader&collections=maps", Path + "people/ana/do/key", Path + "people/ana/do/identity", Path + "people/ana/do/set", Path + "new-user", Path + "profiles", Path + "profiles/test", Path + "profiles/plain/do/set", Path + "new/profile", Path + "new/directory", Path + "new/work", Path + "new/poison-retry", Path + "datasets/d1/do/set", Path + "deposit-queues/metadata/do/limit", Path + "processors", Path + "processors/metadata-films/do/set", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "batches/bid0000000001?at=7", Path + "files/" + strings.Repeat("ab", 32) + "?at=7", Path + "batches/all?verb=release&state=held", Path + "files/all?verb=requeue&state=DOWNLOADING_FAILED", Path + "batches/bid0000000001/do/release", Path + "files/" + strings.Repeat("ab", 32) + "/do/requeue", Path + "queues/pending/do/pause", Path + "collections/test/do/hold",
@@ -441,7 +442,7 @@ func TestCSVOfEachList(t *testing.T) {
 	}
 	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Admin, All: true}}}
 	h := opened(t, a, access.Admin)
-	lists := []string{"batches", "jobs", "files", "failures", "bulk", "bulk/b1/items"}
+	lists := []string{"batches", "jobs", "files", "failures", "bulk", "bulk/b1/items", "batches/bid0000000001/callbacks"}
 	for _, f := range (&Console{}).further() {
 		lists = append(lists, f.name)
 	}
@@ -569,20 +570,49 @@ func TestLockThatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestManyCallbacks: a page that has the first of the callbacks says so, and has no file of them that
-// looks whole.
+// TestManyCallbacks: a page that has the first of the callbacks says so, and leads to the list of all,
+// in each order and as a file.
 func TestManyCallbacks(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int][2]bool{shownOf - 1: {false, true}, shownOf: {true, true}, most: {true, false}} {
+	const batch, list = Path + "batches/bid0000000001", Path + "batches/bid0000000001/callbacks"
+	for n, first := range map[int]bool{shownOf - 1: false, shownOf: true, most: true} {
 		a := &told{answers: some("a name")}
 		made := make([]any, n)
 		for i := range made {
 			made[i] = map[string]any{"job_id": "jid0000000001", "host": "example.org", "state": "failed"}
 		}
 		a.answers["/v1/batches/bid0000000001"].(map[string]any)["callbacks"] = made
-		text := visited(opened(t, a, access.Operator), http.MethodGet, Path+"batches/bid0000000001", nil).Body.String()
-		if got := [2]bool{strings.Contains(text, "those that have not arrived before the others"), strings.Contains(text, "csv=callbacks")}; got != want {
-			t.Errorf("%d callbacks: a note and a file: %v, want %v", n, got, want)
+		h := opened(t, a, access.Operator)
+		for _, query := range []string{"", "?sort.jobs=id&at=7"} { // which are asked for in another number
+			text := visited(h, http.MethodGet, batch+query, nil).Body.String()
+			for _, want := range []string{"those that have not arrived before the others", `href="` + list + `">Show all`, `href="` + list + `.csv" aria-label="CSV of Callbacks"`, `href="` + list + `?sort=attempts"`} {
+				if query == "" && strings.Contains(text, want) != first {
+					t.Errorf("the page of %d callbacks has %s: %v", n, want, !first)
+				}
+			}
+			if _, rows, _ := strings.Cut(text, "<caption>Callbacks"); query == "" && strings.Count(rows, "example.org") != min(n, shownOf) {
+				t.Errorf("of %d callbacks the page has %d", n, strings.Count(rows, "example.org"))
+			}
+		}
+		for query, to := range map[string]string{"?csv=callbacks": list + ".csv", "?sort.callbacks=-attempts": list + "?sort=-attempts", "?csv=callbacks&sort.callbacks=host": list + ".csv?sort=host"} {
+			if w := visited(h, http.MethodGet, batch+query, nil); first && w.Header().Get("Location") != to || !first && w.Code != http.StatusOK {
+				t.Errorf("%s of %d callbacks: %d, to %q", query, n, w.Code, w.Header().Get("Location"))
+			}
+		}
+	}
+}
+
+// TestCallbacksList: the list of the callbacks is chosen by the address, and follows the batch.
+func TestCallbacksList(t *testing.T) {
+	t.Parallel()
+	a := &told{answers: some("a name")}
+	text := visited(opened(t, a, access.Operator), http.MethodGet, Path+"batches/bid0000000001/callbacks?state=failed&job=jid0000000001&since=2026-11-01&cursor=x", nil).Body.String()
+	if !slices.Contains(a.asked, "GET /v1/batches/bid0000000001/callbacks?cursor=x&job=jid0000000001&since=2026-11-01T00%3A00%3A00Z&state=failed") {
+		t.Errorf("asked %v", a.asked)
+	}
+	for _, want := range []string{`<option value="failed" selected>`, `data-follow="batch=bid0000000001"`, `rel="next"`, `href="/console/batches/bid0000000001"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page has no %s: %s", want, text)
 		}
 	}
 }

@@ -38,7 +38,9 @@ type list struct {
 	To    string
 	// Actions are commands that are about none of them.
 	Actions []doable
-	Given   []field // the filter as it is sent on
+	// Of leads to the thing that has what is listed, nil = none.
+	Of    *doable
+	Given []field // the filter as it is sent on
 }
 
 // changes are the kinds of events that change a list, by its operation, where they are not those of

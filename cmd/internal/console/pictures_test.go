@@ -10,6 +10,7 @@ import (
 // those that TestPagesInABrowser takes the address; cmd/accession/e2e takes the others.
 var pictureOf = map[string]struct{ name, address string }{
 	"audit":                                  {"audit", "audit"},
+	"batches/{id}/callbacks":                 {"callbacks", "batches/bid0000000001/callbacks"},
 	"compute":                                {"compute", "compute"},
 	"compute/{id}":                           {"entry", "compute/eid0000000001"},
 	"datasets":                               {"datasets", "datasets"},

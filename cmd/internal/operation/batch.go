@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/callbacks"
+	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -20,6 +22,15 @@ type BatchShow struct {
 	BatchID
 	At
 	Limit int `query:"limit" default:"50" minimum:"1" maximum:"1000" doc:"How many of its jobs at most"`
+}
+
+// BatchCallbacks chooses callbacks about the jobs of a batch.
+type BatchCallbacks struct {
+	BatchID
+	Page
+	Age
+	Job   string `query:"job" maxLength:"40" doc:"Only those about this job"`
+	State string `query:"state" maxLength:"20" enum:"pending,delivered,failed" doc:"Only in this state"`
 }
 
 // BatchChange is a command about one batch.
@@ -66,6 +77,15 @@ func batches() []*Operation {
 			unplaced(v.Jobs)
 			return v, err
 		}),
+		get("batch.callbacks", "/v1/batches/{id}/callbacks", "List the callbacks about the jobs of a batch, newest first", OnThing, false,
+			func(ctx context.Context, c *Call, in *BatchCallbacks) (app.Page[app.Callback], error) {
+				job, err := c.job(ctx, in.Job)
+				if err != nil {
+					return app.Page[app.Callback]{}, err
+				}
+				p, err := callbacks.List(ctx, c.App, callbacks.Filter{Batch: domain.BatchID(in.ID), Job: job, State: in.State, Since: in.Since, Until: in.OlderThan}, in.Limit, app.Cursor(in.Cursor))
+				return orUnknown(ctx, c, sight.Named{Batch: in.ID}, p, err)
+			}),
 	}
 	for _, v := range []verb[domain.BatchID]{
 		{"release", "Release a held batch", method((*app.App).ReleaseBatch)},

@@ -54,6 +54,7 @@ var lackReasons = map[string]map[string]string{
 		"state": "an event is a change: type names it", "host": "an event has no server", "older_than": "until is the time before which events are",
 	},
 	"bulk.ls":            {"": "what it selects is a filter itself, which is shown; it lists the own actions, and all for those who may act everywhere"},
+	"batch.callbacks":    {"": isOne},
 	"bulk.items":         {"": isOne},
 	"object.withdrawals": {"": "they are few, and each is about an object: object.ls finds those"},
 	"object.files":       {"": isOne},

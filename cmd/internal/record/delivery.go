@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -183,6 +184,26 @@ func (r *Records) BatchCallbacks(ctx context.Context, batch domain.BatchID, most
 		list[i] = deliveryOf(row)
 	}
 	return list, wrap(err, "read the callbacks about", string(batch))
+}
+
+// CallbackFilter chooses callbacks about the jobs of a batch. Zero fields choose all.
+type CallbackFilter struct {
+	Batch        domain.BatchID
+	Job          domain.JobID
+	State        DeliveryState
+	Since, Until time.Time // when they were first to be made
+}
+
+// Callbacks lists callbacks about the jobs of a batch, newest first: those after one with a key, "" =
+// from the first on.
+func (r *Records) Callbacks(ctx context.Context, f CallbackFilter, after string, limit int) ([]Delivery, error) {
+	rows, err := r.q.Callbacks(ctx, pgdb.CallbacksParams{BatchID: string(f.Batch), JobID: string(f.Job), State: string(f.State),
+		Since: given(f.Since), Until: given(f.Until), After: after, MaxRows: int32(limit)})
+	list := make([]Delivery, len(rows))
+	for i, row := range rows {
+		list[i] = deliveryOf(row)
+	}
+	return list, wrap(err, "list the callbacks about", string(f.Batch))
 }
 
 func deliveryOf(row pgdb.RecordDelivery) Delivery {

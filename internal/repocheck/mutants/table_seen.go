@@ -102,4 +102,8 @@ var seen = []Mutant{{
 	Name: "the right to administer people", Why: "those who may see the installation make users and give themselves rights",
 	At: "cmd/internal/operation administer", Do: []Op{Field("Operation", "Need", "access.See")},
 	Package: "cmd/internal/operation", Test: "TestNeedsOfOperations",
+}, {
+	Name: "the right to see the callbacks about a batch", Why: "who may not see a batch lists what is said about its jobs, and to whom",
+	At: "cmd/internal/operation batches", Do: []Op{Arg("get", 3, "OnSeen", "batch.callbacks")},
+	Package: "cmd/internal/operation", Test: "TestNeedsOfOperations",
 }}

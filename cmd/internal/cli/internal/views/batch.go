@@ -82,6 +82,13 @@ func mailLines(v app.BatchView) (lines [][2]any) {
 	return lines
 }
 
+// Callbacks writes callbacks about jobs.
+func Callbacks(w io.Writer, all []app.Callback) {
+	render.Rows(w, "no callbacks", render.Row{"job", "status", "to", "attempts", "last attempt", "delivered", "why"}, all, func(c app.Callback) render.Row {
+		return render.Row{c.Job, c.Status, export.Line(c.Host), c.Attempts, render.Time(c.LastAttemptAt.Time), render.Time(c.DeliveredAt.Time), export.Line(c.Error)}
+	})
+}
+
 // Report writes the report of a batch.
 func Report(w io.Writer, v app.BatchReportView) {
 	Summary(w, v.BatchSummary)

@@ -7,6 +7,7 @@ package pgdb
 
 import (
 	"context"
+	"time"
 )
 
 const batchDeliveries = `-- name: BatchDeliveries :many
@@ -107,6 +108,67 @@ func (q *Queries) BeginDelivery(ctx context.Context, arg BeginDeliveryParams) (R
 		&i.Commands,
 	)
 	return i, err
+}
+
+const callbacks = `-- name: Callbacks :many
+select d.key, d.channel, d.about, d.batch_id, d.job_id, d.recipients, d.state, d.attempts, d.last_error, d.created_at, d.last_attempt_at, d.delivered_at, d.commands from record.delivery d
+where d.batch_id = $1 and d.channel = 'callback' and ($2::text = '' or d.job_id = $2) and ($3::text = '' or d.state = $3)
+    and ($4::timestamptz is null or d.created_at >= $4) and ($5::timestamptz is null or d.created_at < $5)
+    and ($6::text = '' or (d.created_at, d.key) < ((select l.created_at from record.delivery l where l.key = $6), $6))
+order by d.created_at desc, d.key desc limit $7
+`
+
+type CallbacksParams struct {
+	BatchID string     `json:"batch_id"`
+	JobID   string     `json:"job_id"`
+	State   string     `json:"state"`
+	Since   *time.Time `json:"since"`
+	Until   *time.Time `json:"until"`
+	After   string     `json:"after"`
+	MaxRows int32      `json:"max_rows"`
+}
+
+// About the jobs of a batch, newest first, a page at a time.
+func (q *Queries) Callbacks(ctx context.Context, arg CallbacksParams) ([]RecordDelivery, error) {
+	rows, err := q.db.Query(ctx, callbacks,
+		arg.BatchID,
+		arg.JobID,
+		arg.State,
+		arg.Since,
+		arg.Until,
+		arg.After,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RecordDelivery
+	for rows.Next() {
+		var i RecordDelivery
+		if err := rows.Scan(
+			&i.Key,
+			&i.Channel,
+			&i.About,
+			&i.BatchID,
+			&i.JobID,
+			&i.Recipients,
+			&i.State,
+			&i.Attempts,
+			&i.LastError,
+			&i.CreatedAt,
+			&i.LastAttemptAt,
+			&i.DeliveredAt,
+			&i.Commands,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const delivery = `-- name: Delivery :one
