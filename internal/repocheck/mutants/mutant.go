@@ -33,7 +33,7 @@ type Mutant struct {
 
 // Mutants returns all rows of the table.
 func Mutants() []Mutant {
-	return slices.Concat(claims, commits, outbox, events, tables, content, world, frontDoor, openID, withdrawn, services, directories, truth, queues, seen, bugs)
+	return slices.Concat(claims, commits, outbox, events, tables, content, world, frontDoor, overHTTP, pages, openID, withdrawn, services, directories, truth, queues, seen, bugs)
 }
 
 // changedFile is a file with a mutant's text in it.

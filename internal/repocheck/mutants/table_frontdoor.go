@@ -1,46 +1,10 @@
 package main
 
-// frontDoor: who may do what, and what is asked for over HTTP and on the command line.
+// frontDoor: who may do what, and what is asked for, at each door alike.
 var frontDoor = []Mutant{{
-	Name: "the deadline of a client over HTTP/2 that takes nothing", Why: "a connection whose client reads nothing, not even pings, stays for ever with its buffers",
-	At: "cmd/internal/httpapi (*Server).listen", Do: []Op{Field("HTTP2Config", "WriteByteTimeout", "0")},
-	Package: "cmd/internal/httpapi", Test: "TestSlowClientsOverHTTP2", Hangs: true,
-}, {
-	Name: "the deadline of a body over HTTP/2", Why: "a client that announces a body and sends none keeps a handler for ever",
-	At: "cmd/internal/httpapi (*sent).arriving", Do: []Op{Drop("SetReadDeadline")},
-	Package: "cmd/internal/httpapi", Test: "TestSlowClientsOverHTTP2", Hangs: true,
-}, {
-	Name: "the deadline of a head", Why: "a client that sends half a request keeps its connection for ever",
-	At: "cmd/internal/httpapi (*Server).listen", Do: []Op{Field("Server", "ReadHeaderTimeout", "0")},
-	Package: "cmd/internal/httpapi", Test: "TestSlowClients", Hangs: true,
-}, {
-	Name: "the deadline of a connection that is silent", Why: "a client that asks once and stays keeps its connection for ever",
-	At: "cmd/internal/httpapi (*Server).listen", Do: []Op{Field("Server", "IdleTimeout", "0")},
-	Package: "cmd/internal/httpapi", Test: "TestSlowClients", Hangs: true,
-}, {
-	Name: "the deadline of a head of the operators' listener", Why: "a client that sends half a request keeps its connection for ever",
-	At: "cmd/internal/ops (*Server).Listen", Do: []Op{Field("Server", "ReadHeaderTimeout", "0"), Field("Server", "ReadTimeout", "0")},
-	Package: "cmd/internal/ops", Test: "TestSlowClient", Hangs: true,
-}, {
-	Name: "the deadline of an answer", Why: "a request whose servers do not answer stays for ever",
-	At: "cmd/internal/httpapi (*Server).carryOut", Do: []Op{Never("Sends", "File")},
-	Package: "cmd/internal/httpapi", Test: "TestWorkHasADeadline", Hangs: true,
-}, {
 	Name: "the right to the addresses of a profile", Why: "a reader of a batch is told to whom its reports are mailed",
 	At: "cmd/internal/operation (*ReportShow).mail", Do: []Op{Never("Administer")},
 	Package: "cmd/accession/e2e", Test: "TestRightsOverHTTP",
-}, {
-	Name: "the place from which a stream of events is resumed", Why: "a client that was cut off gets events twice",
-	At: "cmd/internal/remote (*following).read", Do: []Op{Drop("Last", "id")},
-	Package: "cmd/internal/remote", Test: "TestFollowResumes",
-}, {
-	Name: "the digest of what a client gets", Why: "a file that was damaged on its way is taken as good",
-	At: "cmd/internal/remote (*Server).Fetch", Do: []Op{Never("want", "sha-256")},
-	Package: "cmd/internal/remote", Test: "TestFetch",
-}, {
-	Name: "the refusal to follow a redirect with a key", Why: "a key is sent to another server",
-	At: "cmd/internal/remote Open", Do: []Op{Return("error(nil)", "ErrUseLastResponse")},
-	Package: "cmd/internal/remote", Test: "TestAnswersThatAreProblems",
 }, {
 	Name: "the digest of an exported file", Why: "a damaged file is exported as good",
 	At: "cmd/internal/store (*Export).write", Do: []Op{Call("is", "error(nil)")},
@@ -50,29 +14,13 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation/internal/following (*Follower).Holds", Do: []Op{Never("Selects")},
 	Package: "cmd/internal/operation/internal/following", Test: "TestStreamWithinRights",
 }, {
-	Name: "the count of waiting deposits before a form", Why: "a user with too many waiting deposits sends a whole file to be refused",
-	At: "cmd/internal/forms (*Exchange).merritt", Do: []Op{Never("room", "Empty")},
-	Package: "cmd/internal/forms", Test: "TestFullBeforeTheBody",
-}, {
-	Name: "the count of waiting deposits before a form of Crossref's", Why: "a user with too many waiting deposits or queries sends a whole file to be refused",
-	At: "cmd/internal/forms (*Exchange).crossref", Do: []Op{Never("known", "err")},
-	Package: "cmd/internal/forms", Test: "TestCrossrefFullBeforeTheBody",
-}, {
 	Name: "the key of an upload that is begun", Why: "a client that gets no answer begins another upload, and the first one takes its place for a day",
 	At: "cmd/internal/app/drops (*Receiver).Begin", Do: []Op{Skip("begun")},
 	Package: e2e, Test: "TestResumableBegunOnce",
 }, {
-	Name: "the lock of an empty upload", Why: "of two requests that begin an empty file under one key, one is answered with an error",
-	At: "cmd/internal/httpapi/internal/tus (*upload).FinishUpload", Do: []Op{Never("locked")},
-	Package: e2e, Test: "TestUploadsAtOnce",
-}, {
 	Name: "the id of a deposit that is begun under a key", Why: "a client that asks again after its upload is forgotten deposits its file twice",
 	At: "cmd/internal/drop (*Folder).named", Do: []Op{Value("ID", `""`, "Becomes")},
 	Package: e2e, Test: "TestResumableBegunOnce",
-}, {
-	Name: "the log of requests without their paths", Why: "who reads the log has the tokens of workers and the tickets of their inputs",
-	At: "cmd/internal/httpapi (*Server).behind", Do: []Op{Arg("Info", 4, "r.URL.Path", "took")},
-	Package: e2e, Test: "TestTokensOfWorkersAreSeenNowhere",
 }, {
 	Name: "the audit of leases without their tokens", Why: "who reads the audit can end the work of others",
 	At: "cmd/internal/app/leases (*Token).Subject", Do: []Op{Return(`$0 + t.Token`, "Aggregate")},
@@ -81,10 +29,6 @@ var frontDoor = []Mutant{{
 	Name: "a fault of accounts without their line", Why: "the password of an account stands in the log and on the terminal of who has mistyped its line",
 	At: "cmd/internal/config parseAccounts", Do: []Op{Call("Errorf", `fmt.Errorf("line %d: %s", n, line)`, "colon")},
 	Package: e2e, Test: "TestSecretSettingsAreSeenNowhere",
-}, {
-	Name: "an error without the value", Why: "an error repeats a password or an API key that was sent in the wrong place",
-	At: "cmd/internal/httpapi problems", Do: []Op{Arg("append", 1, "d.Error()", "Message")},
-	Package: e2e, Test: "TestCredentialsAreSeenNowhere",
 }, {
 	Name: "the version of a query that may be changed", Why: "a query that another operator has changed meanwhile is changed as if it had not been",
 	At: "eventstore (*Handler).query", Do: []Op{Call("Outdated", "error(nil)")},
@@ -138,14 +82,6 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app/profiles reasoned", Do: []Op{Never("TrimSpace")},
 	Package: e2e, Test: "TestProfilesAreSet",
 }, {
-	Name: "the last boundary of a form", Why: "a form that was cut off among the lines that begin a part is accepted, without the fields behind",
-	At: "cmd/internal/forms (*form).next", Do: []Op{Always("ended")},
-	Package: e2e, Test: "TestFormsThatAreRefused",
-}, {
-	Name: "the refusal of fields that are not served", Why: "a client is told that it has what it asked for, and has not",
-	At: "cmd/internal/forms (*form).set", Do: []Op{Never("strict")},
-	Package: "cmd/internal/forms", Test: "TestFormsOfMerrittThatAreRefused",
-}, {
 	Name: "the check of a right that is used", Why: "an admin of one collection, which cannot be given, may change users and rights",
 	At: "domain/access (Right).allows", Do: []Op{Always("Check")},
 	Package: "domain/access", Test: "TestMay",
@@ -161,34 +97,6 @@ var frontDoor = []Mutant{{
 	Name: "the check of texts in requests", Why: "what is no text reaches PostgreSQL, and is kept for ever in reasons", Was: true,
 	At: "cmd/internal/operation (*Operation).prepare", Do: []Op{Call("checkTexts", "error(nil)")},
 	Package: "cmd/internal/httpapi", Test: "TestTextOverHTTP",
-}, {
-	Name: "the count of header fields", Why: "a request with thousands of fields is kept in memory while it is answered", Was: true,
-	At: "cmd/internal/httpapi (*Server).behind", Do: []Op{Never("maxFields")},
-	Package: "cmd/internal/httpapi", Test: "TestHeaderFields",
-}, {
-	Name: "the time of a request whose body no handler reads", Why: "a client without a key holds connections for ever with a body that does not come", Was: true,
-	At: "cmd/internal/httpapi (*Server).begun", Do: []Op{Always("StateActive")},
-	Package: "cmd/internal/httpapi", Test: "TestBodyThatDoesNotCome",
-}, {
-	Name: "the time in which an answer is received", Why: "a client that receives nothing holds a connection for ever", Was: true,
-	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Arg("Add", 0, "time.Hour", "receive")},
-	Package: "cmd/internal/httpapi", Test: "TestClientThatReceivesNothing",
-}, {
-	Name: "the pause of an answer over HTTP/2", Why: "a download that sends nothing for a minute, while the rest of its file is compared, is ended", Was: true,
-	At: "cmd/internal/httpapi (*sent).rest", Do: []Op{Drop("SetWriteDeadline")},
-	Package: "cmd/internal/httpapi", Test: "TestPauseOverHTTP2",
-}, {
-	Name: "the time for what was not read of a body, from the answer on", Why: "a client that waits for the answer to its form loses the connection with it",
-	At: "cmd/internal/httpapi (*sent).hurry", Do: []Op{Drop("SetReadDeadline")},
-	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
-}, {
-	Name: "the end of a body's deadline with the body", Why: "work that takes longer than a body may is cancelled, and its client gets an error", Was: true,
-	At: "cmd/internal/httpapi (*arriving).Read", Do: []Op{Never("EOF")},
-	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
-}, {
-	Name: "no deadline of a body that is whole", Why: "an upload whose last piece takes long to be kept is cancelled", Was: true,
-	At: "cmd/internal/httpapi (*sent).SetReadDeadline", Do: []Op{Never("arrived")},
-	Package: "cmd/internal/httpapi", Test: "TestWorkAfterTheBody",
 }, {
 	Name: "the submitter that a depositor asks for, which is another one", Why: "a depositor who lists what another one has deposited sees it",
 	At: "projections/query (Filter).narrowed", Do: []Op{Always("f", "s", "Submitter")},
@@ -354,25 +262,9 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation MayResume", Do: []Op{Call("Allowed", "a, error(nil)")},
 	Package: e2e, Test: "TestRightsOfFormsAndPieces",
 }, {
-	Name: "what is sent without a caller", Why: "everyone reads what is deposited, without a key",
-	At: "cmd/internal/httpapi withoutCaller", Do: []Op{Always("docsPath")},
-	Package: "cmd/internal/httpapi", Test: "TestRoutesWithoutCaller",
-}, {
 	Name: "the crowd of passwords that are checked at once", Why: "wrong passwords from many addresses keep everyone's sign-in waiting, and hold connections to the database",
 	At: "cmd/internal/app/people (*People).attempt", Do: []Op{Never("crowd")},
 	Package: e2e, Test: "TestCrowdOfPasswords",
-}, {
-	Name: "the proxies that are believed about where a request comes from", Why: "a client names another address with each wrong password, and is never stopped",
-	At: "cmd/internal/httpapi (*Server).proxied", Do: []Op{Return("true")},
-	Package: "cmd/internal/httpapi", Test: "TestComesFrom",
-}, {
-	Name: "the one header in which proxies write where a request comes from", Why: "a client writes the header that the proxy hands on, and names another address with each wrong password",
-	At: "cmd/internal/httpapi (*Server).comesFrom", Do: []Op{Never("Forwarded")},
-	Package: "cmd/internal/httpapi", Test: "TestForwarded",
-}, {
-	Name: "the hops of a header Forwarded that is not written as it must be", Why: "a client swallows what the proxy puts behind its part of the header, and names another address",
-	At: "cmd/internal/httpapi forwardedFor", Do: []Op{Never("named")},
-	Package: "cmd/internal/httpapi", Test: "TestForwarded",
 }, {
 	Name: "the version that a bulk action may change", Why: "a job that failed again is requeued twice, because the process that requeued it died",
 	At: "cmd/internal/app/bulk (*running).command", Do: []Op{Never("KindFile")},
@@ -446,22 +338,6 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation (*Ending).choose", Do: []Op{Value("None", "false")},
 	Package: "cmd/internal/operation", Test: "TestWhatWasChosenIsAudited",
 }, {
-	Name: "the audit of what no operation has seen", Why: "requests of a known caller that cannot be read are refused without a trace",
-	At: "cmd/internal/httpapi (*Server).unseen", Do: []Op{Always("ended")},
-	Package: "cmd/internal/httpapi", Test: "TestRefusalsAreAudited",
-}, {
-	Name: "the bound of a caller's refusals in the audit", Why: "a client with a key fills the tables with what it is refused",
-	At: "cmd/internal/httpapi (*refusals).take", Do: []Op{Return("($0) || true", "refusalsNoted")},
-	Package: "cmd/internal/httpapi", Test: "TestRefusalsOfOneCallerAreBounded",
-}, {
-	Name: "what a page knows its caller by", Why: "a page is shown to who sends a key that a browser keeps for another purpose, and the session counts nowhere",
-	At: "cmd/internal/httpapi credentialFor", Do: []Op{Never("is")},
-	Package: "cmd/internal/httpapi", Test: "TestCredentialOfPages",
-}, {
-	Name: "the audit of what a page was refused", Why: "what is refused to a user in a browser leaves no trace",
-	At: "cmd/internal/httpapi (*Server).within", Do: []Op{Drop("unseen")},
-	Package: "cmd/internal/httpapi", Test: "TestPagesAreAudited",
-}, {
 	Name: "the bound of what is sorted", Why: "each page of a list of a million in the order of their titles sorts them all",
 	At: "cmd/internal/app (sortable).page", Do: []Op{Never("Total")},
 	Package: "cmd/accession/e2e", Test: "TestSortedListsOfTheService",
@@ -478,14 +354,6 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/app (ReportOptions).limited", Do: []Op{Always("SeenThen")},
 	Package: "cmd/internal/app", Test: "TestReportsOfThePastCountWhatIsSeen",
 }, {
-	Name: "where the way leads on from the page to sign in", Why: "a link to the page to sign in leads on to a page of another host, which asks for the password again",
-	At: "cmd/internal/console ours", Do: []Op{Always("HasPrefix")},
-	Package: "cmd/internal/console", Test: "TestSignIn",
-}, {
-	Name: "texts of outsiders on one line", Why: "a name turns around how the page beside it reads",
-	At: "cmd/internal/console/internal/cell Line", Do: []Op{Return("s", "Line")},
-	Package: "cmd/internal/console", Test: "TestHostileNames",
-}, {
 	Name: "what is only tried of users and keys", Why: "the preview of a command disables the user",
 	At: "cmd/internal/app/people (*People).changeNow", Do: []Op{Never("DryRun")},
 	Package: "cmd/internal/app/people", Test: "TestTriedChanges",
@@ -498,14 +366,6 @@ var frontDoor = []Mutant{{
 	At: "cmd/internal/operation once", Do: []Op{Drop("DryRun", "App")},
 	Package: "cmd/accession/e2e", Test: "TestConsoleAdministersPeople",
 }, {
-	Name: "the preview of a form", Why: "a right is granted before the administrator has seen what it is",
-	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Never("PostForm", "Filled")},
-	Package: "cmd/internal/console", Test: "TestPeopleForms",
-}, {
-	Name: "the trial of what a form asks for", Why: "an operator gives a reason for what was not tried before",
-	At: "cmd/internal/console tried", Do: []Op{Drop("request", "dry_run")},
-	Package: "cmd/internal/console", Test: "TestFormsOfInputs",
-}, {
 	Name: "what is only tried of requests of work", Why: "the preview of a request makes it",
 	At: "eventstore (*Handler).RequestEntry", Do: []Op{Never("DryRun")},
 	Package: "eventstore/memory", Test: "TestConformance/claims/entry,_request_only_tried",
@@ -514,10 +374,6 @@ var frontDoor = []Mutant{{
 	At: "projections retryPoison", Do: []Op{Never("keep")},
 	Package: "projections", Test: "TestPoison",
 }, {
-	Name: "the version that a form was filled with", Why: "an administrator overwrites what another one has set while the form was open",
-	At: "cmd/internal/console tried", Do: []Op{Drop("Set", "If-Match")},
-	Package: "cmd/internal/console", Test: "TestProfileForms",
-}, {
 	Name: "the content that another one of a profile replaces", Why: "a new profile of a name that there is overwrites the profile",
 	At: "cmd/internal/app/profiles Set", Do: []Op{Never("from", "From")},
 	Package: "cmd/accession/e2e", Test: "TestConsoleChangesProfiles",
@@ -525,76 +381,4 @@ var frontDoor = []Mutant{{
 	Name: "dry runs of the end of a bulk action", Why: "who asks what would be ended ends it",
 	At: "cmd/internal/app/bulk Cancel", Do: []Op{Never("DryRun")},
 	Package: "cmd/accession/e2e", Test: "TestBulkActionsOverHTTP",
-}, {
-	Name: "a password that was written twice", Why: "a typing error locks a user out",
-	At: "cmd/internal/console/internal/question passwordIn", Do: []Op{Never("again")},
-	Package: "cmd/internal/console", Test: "TestSecretsOfForms",
-}, {
-	Name: "pages for those who see all collections", Why: "the first page of a depositor is an error",
-	At: "cmd/internal/console everywhere", Do: []Op{Compare("==", "Depositor")},
-	Package: "cmd/internal/console", Test: "TestPagesWithinRights",
-}, {
-	Name: "the version that an action is shown for", Why: "an operator deletes what another one has just repaired",
-	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Drop("Set", "If-Match")},
-	Package: "cmd/internal/console", Test: "TestActions",
-}, {
-	Name: "the key of an action", Why: "a form that is sent twice acts twice",
-	At: "cmd/internal/console (*Console).carryOut", Do: []Op{Drop("Set", "Idempotency-Key")},
-	Package: "cmd/internal/console", Test: "TestActions",
-}, {
-	Name: "the preview of a command to all", Why: "who looks what a command would be about gives it",
-	At: "cmd/internal/console (*Console).previewMany", Do: []Op{Text("dry_run", "x")},
-	Package: "cmd/internal/console", Test: "TestActions",
-}, {
-	Name: "the cookie, kept from the uploads of the API", Why: "the session of a browser goes where only keys go",
-	At: "cmd/internal/console (*Console).pieces", Do: []Op{Drop("Del", "Cookie")},
-	Package: "cmd/internal/console", Test: "TestPieces",
-}, {
-	Name: "the failed jobs that a requeue is about", Why: "who requeues the failures of one server requeues those of others too",
-	At: "cmd/internal/console failuresOf", Do: []Op{Always("Jobs")},
-	Package: "cmd/internal/console", Test: "TestFailuresByReason",
-}, {
-	Name: "the priority that was previewed", Why: "a job gets another priority than the one that its operator saw",
-	At: "cmd/internal/console (act).query", Do: []Op{Drop("Set", "to")},
-	Package: "cmd/internal/console", Test: "TestPriority",
-}, {
-	Name: "what a browser does with the files of depositors", Why: "a page from a depositor acts as the operator who looks at it",
-	At: "cmd/internal/console (*asReport).Write", Do: []Op{Drop("Set", "reportPolicy")},
-	Package: "cmd/internal/console", Test: "TestThings",
-}, {
-	Name: "the end of a page of events", Why: "a page of events from a year ago reads the log up to now into memory",
-	At: "cmd/internal/console (*bounded).Write", Do: []Op{Never("most")},
-	Package: "cmd/internal/console", Test: "TestEventsPage",
-}, {
-	Name: "the overview of a moment", Why: "who looks at a moment of the past is shown what is now",
-	At: "cmd/internal/console (*Console).overview", Do: []Op{Never("Has")},
-	Package: "cmd/internal/console", Test: "TestOverviewOfAMoment",
-}, {
-	Name: "a page whose events are cut off", Why: "a page that lacks events looks as if there were no others",
-	At: "cmd/internal/console/internal/ask From", Do: []Op{Drop("ErrCutOff")},
-	Package: "cmd/internal/console", Test: "TestLifeThatIsCutOff",
-}, {
-	Name: "tables of a page that there are", Why: "who writes the name of a table wrong takes another order, or the page, for what was asked for",
-	At: "cmd/internal/console/internal/table (*Within).Err", Do: []Op{Never("sorts")},
-	Package: "cmd/internal/console", Test: "TestTablesOfOnePage",
-}, {
-	Name: "the order of a table within a page", Why: "a page that says to be sorted has its rows, and its file, in another order",
-	At: "cmd/internal/console/internal/table (Columns).In", Do: []Op{Never("by")},
-	Package: "cmd/internal/console", Test: "TestEachTable",
-}, {
-	Name: "the whole of a table that shows the first", Why: "a file that looks whole has the first fifty jobs of a batch",
-	At: "cmd/internal/console (*batchPage).tables", Do: []Op{DropCase("Truncated")},
-	Package: "cmd/internal/console", Test: "TestTablesOfOnePage",
-}, {
-	Name: "no order of a part of the failed attempts", Why: "the first thousand of many look as if they were all, in order",
-	At: "cmd/internal/console (*batchPage).tables", Do: []Op{Always("RetriesTotal", "most")},
-	Package: "cmd/internal/console", Test: "TestTablesOfOnePage",
-}, {
-	Name: "the key of a deposit by a form", Why: "a form that is sent twice deposits twice",
-	At: "cmd/internal/console (*Console).byFile", Do: []Op{Drop("Set", "Idempotency-Key")},
-	Package: "cmd/internal/console", Test: "TestDepositForm",
-}, {
-	Name: "the right to command all entries, queries and deposits", Why: "who operates one collection is offered what is refused",
-	At: "cmd/internal/console listPage", Do: []Op{Always("mayAct")},
-	Package: "cmd/internal/console", Test: "TestCommandsToAll",
 }}
