@@ -1,79 +1,73 @@
 package e2e
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/eventstore"
 	"github.com/accession-ingest/accession/internal/testkit/browser"
 )
 
-// folded is what the log says up to a sequence: the states of all that is shown as it was, and whose
-// it is.
-type folded struct {
-	states     map[domain.Kind]map[string]string
-	batches    map[string]domain.BatchID // of jobs and files
-	submitters map[string]int            // how many batches are theirs
+// looked is all that a page says of a moment.
+type looked struct {
+	State, Since, Why string
+	Parts             [][]string          // of each sum and each walk that has a legend: its parts with what they count
+	Sums              []string            // of each bar outside of tables what it says to those who do not see it
+	Tables            map[string][]string // by title their rows, the cells of which are joined by bars
+	Facts             map[string]string
+	Notes             []string // below tables
 }
 
-// foldedTo folds the log up to a sequence, of what a user has submitted, "" = all.
-func foldedTo(log []domain.Recorded, seq uint64, submitter string) folded {
-	f := folded{map[domain.Kind]map[string]string{domain.KindBatch: {}, domain.KindJob: {}, domain.KindFile: {}}, map[string]domain.BatchID{}, map[string]int{}}
-	own := map[domain.BatchID]bool{}
-	for _, r := range log {
-		if r.Seq > seq {
-			break
-		}
-		if d, is := r.Data.(*domain.BatchSubmitted); is && d.Submission.Submitter == submitter {
-			own[r.BatchID] = true
-		}
-		if submitter != "" && !own[r.BatchID] {
-			continue
-		}
-		states, id := f.states[r.Aggregate.Kind], r.Aggregate.ID
-		if d, is := r.Data.(*domain.BatchSubmitted); is {
-			f.submitters[d.Submission.Submitter]++
-		}
-		if m, is := domain.MoveOfBatch(r.Data); is {
-			states[id] = string(m.To)
-		} else if m, is := domain.MoveOfJob(r.Data); is {
-			states[id] = string(m.To)
-		} else if m, is := domain.MoveOfFile(r.Data); is {
-			states[id] = string(m.To)
-		} else if r.Aggregate.Kind == domain.KindJob {
-			states[id] = cmp.Or(states[id], string(domain.JobPending))
-		}
-		if states != nil && r.BatchID != "" {
-			f.batches[id] = r.BatchID
-		}
+// looks is an expression of what a page says. A time is the moment that it is, a bar what it says, a
+// number has no separators, and a dash is nothing.
+const looks = `(() => {
+	const said = (e) => {
+		if (!e) return "";
+		const time = e.querySelector("time"), bar = e.querySelector("svg.bar"), text = e.textContent.trim();
+		if (time) return time.dateTime;
+		if (bar) return bar.getAttribute("aria-label");
+		if (e.querySelector(".none")) return "";
+		return /^\d{1,3}(,\d{3})+( [A-Za-z]+)?$/.test(text) ? text.replaceAll(",", "") : text;
+	};
+	const main = document.getElementById("main"), all = (selector) => [...main.querySelectorAll(selector)];
+	return {
+		State: said(main.querySelector(".big .state")),
+		Since: main.querySelector(".big time")?.dateTime ?? "",
+		Why: main.querySelector(".why")?.textContent.trim().replace("Why: ", "") ?? "",
+		Parts: all("dl.parts").map((l) => [...l.children].map((d) => d.querySelector("dt").textContent.trim() + "|" + said(d.querySelector("dd")))),
+		Sums: all("svg.bar").filter((b) => !b.closest("table")).map((b) => b.getAttribute("aria-label")),
+		Tables: Object.fromEntries(all(".rows").map((t) => [t.getAttribute("aria-label"), [...t.querySelectorAll("tbody tr")].map((r) => [...r.children].map(said).join("|"))])),
+		Facts: Object.fromEntries(all("dl.facts > div").map((d) => [d.querySelector("dt").textContent, said(d.querySelector("dd"))])),
+		Notes: all("section .note").map((n) => n.textContent),
+	};
+})()`
+
+// compare compares what a page says of a moment with what it must.
+func (c *consoled) compare(p *browser.Tab, path string, seq uint64, want looked) {
+	c.t.Helper()
+	p.Open(fmt.Sprintf("%s/console/%s?at=%d", c.url, path, seq))
+	if text := p.Text(); !strings.Contains(text, fmt.Sprintf("As it was at sequence %d of the log", seq)) {
+		c.t.Errorf("%s at %d: %s", path, seq, text)
+	} else if diff := gocmp.Diff(want, browser.Eval[looked](p, looks), cmpopts.EquateEmpty()); diff != "" {
+		c.t.Errorf("%s at %d (-log +page):\n%s", path, seq, diff)
 	}
-	return f
 }
 
-// jobs counts jobs as the sums of pages do, of a batch, "" = all.
-func (f folded) jobs(of domain.BatchID) (parts map[string]int, all int) {
-	parts = map[string]int{"completed": 0, "failed": 0, "held": 0, "deleted": 0, "in progress": 0}
-	for id, state := range f.states[domain.KindJob] {
-		if of != "" && f.batches[id] != of {
-			continue
-		}
-		if _, ends := parts[state]; !ends {
-			state = "in progress"
-		}
-		parts[state]++
-		all++
-	}
-	return parts, all
-}
-
-// moments compares the overview, and the pages of a batch, of a job and of a file, at 30 random
-// sequences of the whole log with what it says up to there; what was not there yet has no page.
+// moments compares all that the overview, and the pages of a batch, of a job and of a file say at 30
+// random sequences of the whole log with what it says up to there; what was not there yet has no page.
 func (c *consoled) moments(p *browser.Tab) {
 	c.t.Helper()
+	_, err := c.app.DeleteJob(c.ctx(), domain.JobID(c.failedJob), "it is of no use")
+	c.must(err)
+	_, err = c.app.RequestUpdate(c.ctx(), c.failed, "for those that were requeued")
+	c.must(err)
+	c.seenOf(c.failed, 2, domain.EventBatchFailed)
 	c.shown()
 	log, err := c.wired.Log(c.ctx())
 	c.must(err)
@@ -82,39 +76,45 @@ func (c *consoled) moments(p *browser.Tab) {
 		c.must(err)
 		whole = append(whole, r)
 	}
-	last := foldedTo(whole, whole[len(whole)-1].Seq, "")
+	end := whole[len(whole)-1].Seq
+	last := loggedTo(whole, end)
 	ana := c.signedIn("ana") // a depositor, who is counted what is its own
 	random := seed(c.t)
-	one := func(kind domain.Kind) string {
-		all := slices.Sorted(maps.Keys(last.states[kind]))
-		return all[random.IntN(len(all))]
-	}
-	compared := map[domain.Kind]int{}
-	for range 30 {
+	compared := map[string]int{}
+	for n := range 30 {
 		seq := whole[random.IntN(len(whole))].Seq
-		then := foldedTo(whole, seq, "")
-		c.overviewAt(p, then, seq)
-		c.overviewAt(ana, foldedTo(whole, seq, "ana"), seq)
-		for kind, path := range map[domain.Kind]string{domain.KindBatch: "batches", domain.KindJob: "jobs", domain.KindFile: "files"} {
-			id := one(kind)
-			p.Open(fmt.Sprintf("%s/console/%s/%s?at=%d", c.url, path, id, seq))
-			text, want := p.Text(), then.states[kind][id]
-			if want == "" {
-				if !strings.Contains(text, fmt.Sprintf("the log had nothing of it at sequence %d,", seq)) {
-					c.t.Errorf("%s %s at %d, when there was none: %s", kind, id, seq, text)
-				}
+		switch n {
+		case 0:
+			seq = end // where most has happened
+		case 1: // when the batch that had failed went on, to which its life leads
+			seq = whole[slices.IndexFunc(whole, func(r domain.Recorded) bool { return r.Type == domain.EventBatchUpdateRequested })].Seq
+		}
+		then := loggedTo(whole, seq)
+		c.compare(p, "", seq, then.overview(""))
+		c.compare(ana, "", seq, then.overview("ana"))
+		for path, of := range map[string]struct {
+			kind domain.Kind
+			page func(id string) (looked, bool)
+		}{"batches": {domain.KindBatch, then.batch}, "jobs": {domain.KindJob, then.job}, "files": {domain.KindFile, then.file}} {
+			ids := slices.Sorted(maps.Keys(last.of[of.kind]))
+			id := ids[random.IntN(len(ids))]
+			if n < 2 && of.kind == domain.KindBatch {
+				id = string(c.failed)
+			} else if n == 0 && of.kind == domain.KindJob {
+				id = c.failedJob
+			}
+			if want, was := of.page(id); was {
+				compared[path]++
+				c.compare(p, path+"/"+id, seq, want)
 				continue
 			}
-			compared[kind]++
-			if state := browser.Eval[string](p, `document.querySelector(".big .state")?.innerText ?? ""`); !strings.EqualFold(state, strings.ReplaceAll(want, "_", " ")) || !strings.Contains(text, fmt.Sprintf("As it was at sequence %d of the log", seq)) {
-				c.t.Errorf("%s %s at %d is %q, want %s: %s", kind, id, seq, state, want, text)
-			}
-			if kind == domain.KindBatch {
-				c.batchAt(p, then, last, domain.BatchID(id), seq)
+			p.Open(fmt.Sprintf("%s/console/%s/%s?at=%d", c.url, path, id, seq))
+			if text := p.Text(); !strings.Contains(text, fmt.Sprintf("the log had nothing of it at sequence %d,", seq)) {
+				c.t.Errorf("%s %s at %d, when there was none: %s", path, id, seq, text)
 			}
 		}
 	}
-	c.overviewAt(ana, foldedTo(whole, whole[len(whole)-1].Seq, "ana"), whole[len(whole)-1].Seq)
+	c.compare(ana, "", end, last.overview("ana"))
 	if text := ana.Text(); !strings.Contains(text, "ana") || strings.Contains(text, "mallory") {
 		c.t.Errorf("the overview of a depositor as of a moment: %s", text)
 	}
@@ -122,57 +122,7 @@ func (c *consoled) moments(p *browser.Tab) {
 		c.t.Error(wrong)
 	}
 	c.t.Logf("compared with the log of %d events: %v", len(whole), compared)
-	p.Open(fmt.Sprintf("%s/console/batches/%s?at=%d", c.url, c.failed, whole[len(whole)-1].Seq))
+	p.Open(fmt.Sprintf("%s/console/batches/%s?at=%d", c.url, c.failed, end))
 	p.Click(".moment a")
 	waitFor(c.t, "the page as it is now", func() bool { return p.At() != "" && !strings.Contains(p.At(), "at=") })
-}
-
-// batchAt compares the sums on the page of a batch, which is open.
-func (c *consoled) batchAt(p *browser.Tab, then, last folded, id domain.BatchID, seq uint64) {
-	c.t.Helper()
-	want, made := then.jobs(id)
-	_, listed := last.jobs(id)
-	// A row of the manifest that has no job yet is in progress too.
-	want["in progress"] += listed - made
-	got := c.parts(p)
-	for part, n := range want {
-		if len(got) > 0 && got[part] != fmt.Sprint(n) {
-			c.t.Errorf("%s at %d: %s %q, want %d", id, seq, part, got[part], n)
-		}
-	}
-	if len(got) == 0 && made == listed {
-		c.t.Errorf("%s at %d: the page has no sum of %d jobs", id, seq, made)
-	}
-	files := map[string]int{}
-	for file, state := range then.states[domain.KindFile] {
-		if then.batches[file] == id {
-			files[strings.ToLower(state)]++
-		}
-	}
-	got = c.sum(p, "#state .parts", 1)
-	for _, part := range []string{"processed", "skipped"} {
-		if len(got) > 0 && got[part] != fmt.Sprint(files[part]) || len(got) == 0 && files[part] > 0 {
-			c.t.Errorf("%s at %d: %q files are %s, want %d", id, seq, got[part], part, files[part])
-		}
-	}
-}
-
-// overviewAt compares the overview as of a sequence with what the log says up to there.
-func (c *consoled) overviewAt(p *browser.Tab, then folded, seq uint64) {
-	c.t.Helper()
-	p.Open(fmt.Sprintf("%s/console/?at=%d", c.url, seq))
-	want, all := then.jobs("")
-	got := c.sum(p, "#sums .parts", 0)
-	for part, n := range want {
-		if got[part] != fmt.Sprint(n) {
-			c.t.Errorf("the overview at %d counts %s jobs as %s, want %d", seq, got[part], part, n)
-		}
-	}
-	if text := p.Text(); len(got) != 5 || !strings.Contains(text, fmt.Sprintf("The parts are all %d jobs", all)) || !strings.Contains(text, fmt.Sprintf("sequence %d of the log", seq)) {
-		c.t.Errorf("the overview at %d, of %d jobs: %s", seq, all, text)
-	}
-	batches := browser.Eval[map[string]int](p, `Object.fromEntries([...document.querySelectorAll("[aria-label='Batches by depositor'] tbody tr")].map((r) => [r.children[0].innerText, Number(r.children[1].innerText)]))`)
-	if !maps.Equal(batches, then.submitters) {
-		c.t.Errorf("the overview at %d has the batches of %v, want %v", seq, batches, then.submitters)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ type batchPage struct {
 	JobsBar        cell.Bar
 	FilesBar       cell.Bar
 	Jobs           table.Table
-	Failures       table.Table // failed attempts, newest first
+	Failures       table.Table // failed attempts, in the order of their jobs
 	Life           table.Table
 	Mails          table.Table
 	Callbacks      table.Table
@@ -360,15 +361,12 @@ func progress(there, all int64) cell.Bar {
 func walkOfBatch(life []happened, now time.Time) cell.Bar {
 	b := cell.Bar{What: "time in each state"}
 	for i, h := range life {
-		end := now
-		for _, next := range life[i+1:] {
-			if next.to != next.from {
-				end = next.Stored
-				break
-			}
+		end, left := now, slices.IndexFunc(life[i+1:], func(next happened) bool { return next.to != next.from })
+		if left >= 0 {
+			end = life[i+1+left].Stored
 		}
 		rests := h.to == string(domain.BatchCompleted) || h.to == string(domain.BatchFailed) || h.to == string(domain.BatchDeleted)
-		if h.to == h.from || h.to == "" || rests && end.Equal(now) {
+		if h.to == h.from || h.to == "" || rests && left < 0 {
 			continue
 		}
 		seconds := end.Sub(h.Stored).Seconds()

@@ -45,21 +45,25 @@ func TestWalkOfBatch(t *testing.T) {
 	begin := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
 	var life []happened
 	from := ""
-	for i, to := range []domain.BatchState{domain.BatchPending, domain.BatchPending, domain.BatchProcessing, domain.BatchReporting, domain.BatchCompleted} {
+	for i, to := range []domain.BatchState{domain.BatchPending, domain.BatchPending, domain.BatchProcessing, domain.BatchReporting, domain.BatchFailed, domain.BatchUpdateReporting} {
 		life = append(life, happened{Event: app.Event{Stored: begin.Add(time.Duration(i) * time.Minute)}, from: from, to: string(to)})
 		from = string(to)
 	}
-	walk := func(n int) string {
+	walk := func(n int, until time.Duration) string {
 		var b strings.Builder
-		for _, p := range walkOfBatch(life[:n], begin.Add(10*time.Minute)).Parts {
+		for _, p := range walkOfBatch(life[:n], begin.Add(until)).Parts {
 			b.WriteString(p.Name + " " + p.Text + ", ")
 		}
 		return b.String()
 	}
-	if got := walk(5); got != "pending 2 min 0 s, processing 1 min 0 s, reporting 1 min 0 s, " {
+	if got := walk(5, 10*time.Minute); got != "pending 2 min 0 s, processing 1 min 0 s, reporting 1 min 0 s, " {
 		t.Errorf("%q", got)
 	}
-	if got := walk(2); got != "pending 10 min 0 s, " {
+	if got := walk(2, 10*time.Minute); got != "pending 10 min 0 s, " {
+		t.Errorf("%q", got)
+	}
+	// As of the moment at which it went on it has rested, and is in the next state for no time.
+	if got := walk(6, 5*time.Minute); got != "pending 2 min 0 s, processing 1 min 0 s, reporting 1 min 0 s, failed 1 min 0 s, update-reporting 0.0 s, " {
 		t.Errorf("%q", got)
 	}
 }
