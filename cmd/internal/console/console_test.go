@@ -204,7 +204,26 @@ func pagesOfAll() []string {
 		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "keys/abcdefgh/do/revoke", Path + "people/ana/do/disable", Path + "people/ana/do/password", Path + "people/ana/do/grant", Path + "people/ana/do/withdraw?role=reader&collections=maps", Path + "people/ana/do/key", Path + "people/ana/do/identity", Path + "people/ana/do/set", Path + "new-user", Path + "profiles", Path + "profiles/test", Path + "profiles/plain/do/set", Path + "new/profile", Path + "new/directory", Path + "new/work", Path + "new/poison-retry", Path + "datasets/d1/do/set", Path + "deposit-queues/metadata/do/limit", Path + "processors", Path + "processors/metadata-films/do/set", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "batches/bid0000000001?at=7", Path + "files/" + strings.Repeat("ab", 32) + "?at=7", Path + "batches/all?verb=release&state=held", Path + "files/all?verb=requeue&state=DOWNLOADING_FAILED", Path + "batches/bid0000000001/do/release", Path + "files/" + strings.Repeat("ab", 32) + "/do/requeue", Path + "queues/pending/do/pause", Path + "collections/test/do/hold",
 		Path + "slots/s1/do/close", Path + "directories/d1/do/pause", Path + "queries/qid0000000001/do/fail", Path + "objects/ark:%2F1%2Fx/do/withdraw", Path + "reports?batch=bid0000000001",
-		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere"}
+		Path + "queues", Path + "servers", Path + "sign-in", Path + "nowhere", Path + "compute/all?verb=retry&state=FAILED", Path + "slots/all?verb=close&dataset=d1", Path + "directories/all?verb=pause&dataset=d1",
+		Path + "deposits/all?verb=retry&state=refused", Path + "queries/all?verb=fail&state=parked", Path + "bulk/b1/do/cancel"}
+}
+
+// TestAllPagesAreLookedAt: each route that shows a page is among those whose names and looks are tested.
+func TestAllPagesAreLookedAt(t *testing.T) {
+	t.Parallel()
+	mux, looked := http.NewServeMux(), map[string]bool{}
+	for _, r := range (&Console{}).Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	for _, path := range slices.Concat(pagesOfAll(), reportsOfAll) {
+		_, pattern := mux.Handler(httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		looked[strings.TrimPrefix(pattern, "GET "+Path)] = true
+	}
+	for route, picture := range pictureOf {
+		if picture.name != "" && !looked[route] {
+			t.Errorf("no page of %s is looked at", route)
+		}
+	}
 }
 
 // TestHostileNames: what outsiders write is text on every page, on one line, and the names of 4 KiB

@@ -188,6 +188,11 @@ var notHere = map[string]string{
 	"/console/jobs/all?verb=requeue&state=failed":              unsorted["The first of them"],
 	"/console/batches/all?verb=release&state=held":             unsorted["The first of them"],
 	"/console/files/all?verb=requeue&state=DOWNLOADING_FAILED": unsorted["The first of them"],
+	"/console/compute/all?verb=retry&state=FAILED":             unsorted["The first of them"],
+	"/console/slots/all?verb=close&dataset=d1":                 unsorted["The first of them"],
+	"/console/directories/all?verb=pause&dataset=d1":           unsorted["The first of them"],
+	"/console/deposits/all?verb=retry&state=refused":           unsorted["The first of them"],
+	"/console/queries/all?verb=fail&state=parked":              unsorted["The first of them"],
 }
 
 // sortedByAPI are the lists that the API sorts, which tests of it and of the whole program show.
