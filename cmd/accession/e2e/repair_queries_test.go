@@ -70,7 +70,7 @@ func TestVerifyRepairsEveryQuery(t *testing.T) {
 	inRing := func(id domain.QueryID) string { return strings.Replace(entry, string(waiting), string(id), 1) }
 	runs := queue + "/running/ana/" + string(running)
 	positions, asBefore := z.ringDamages(queue)
-	for _, c := range append([]damage{
+	for _, c := range thirdOf(t, append([]damage{
 		{"a waiting query is lost", func() { z.cut(of(waiting)) }, consistency.QueryMissing},
 		{"a waiting query is lost, and its entry", func() { z.cut(of(waiting), entry) }, consistency.QueryMissing},
 		{"a running query is lost", func() { z.cut(of(running)) }, consistency.QueryMissing},
@@ -108,7 +108,7 @@ func TestVerifyRepairsEveryQuery(t *testing.T) {
 		{"a slot of a user who is not there", func() { z.put(queue+"/names/cleo", "7", 0) }, consistency.RingWrong},
 		{"the ring is lost", func() { z.cut(queue + "/ring") }, consistency.RingWrong},
 		{"a lock that no worker holds", func() { z.put(of(running)+"/lock", `{"holder":"gone"}`, 0) }, consistency.LockStale},
-	}, positions...) {
+	}, positions...)) {
 		c.damage()
 		in.mends(c.name, c.want)
 		asBefore(c.name)

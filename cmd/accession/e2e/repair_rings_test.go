@@ -105,7 +105,7 @@ func TestVerifyRepairsEveryRing(t *testing.T) {
 	const pool = queue + "/pools/synchronous"
 	entry := func(id domain.BatchID) string { return ana + "/" + string(id) + "-0" }
 	positions, asBefore := z.ringDamages(queue)
-	for _, c := range append([]damage{
+	for _, c := range thirdOf(t, append([]damage{
 		{"an entry is lost", func() { z.cut(entry(waiting[0])) }, consistency.TicketMissing},
 		{"all entries of a user are lost", func() { z.cut(entry(waiting[0]), entry(waiting[1])) }, consistency.TicketMissing},
 		{"a user is lost", func() { z.cut(entry(waiting[0]), entry(waiting[1]), ana) }, consistency.RingWrong},
@@ -138,7 +138,7 @@ func TestVerifyRepairsEveryRing(t *testing.T) {
 		{"the ring is lost", func() { z.cut(queue + "/ring") }, consistency.RingWrong},
 		{"the ring cannot be read", func() { z.set(queue+"/ring", "{") }, consistency.RingWrong},
 		{"a next slot that was given", func() { z.edit(queue+"/ring", `"next_slot":`, `"next_slot":1,"x":`) }, consistency.RingWrong},
-	}, positions...) {
+	}, positions...)) {
 		c.damage()
 		in.mends(c.name, c.want)
 		asBefore(c.name)

@@ -161,7 +161,7 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	job, batch := m.waiting[0], "/batches/"+string(open)
 	dir, entry, ref := "/jobs/"+job, "/jobs/states/pending/05-"+job, batch+"/states/batch-processing/"+job
 	work := filepath.Join(in.cfg.WorkDir, string(open))
-	for _, c := range []struct {
+	for _, c := range thirdOf(t, []struct {
 		name   string
 		damage func()
 		want   domain.Code
@@ -252,7 +252,7 @@ func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 		{"a setting's version", func() { z.cut("/config/versions/queue:pending") }, consistency.SettingWrong},
 		{"the directory of a job that never was", func() { z.must(os.MkdirAll(filepath.Join(work, "jid0000009999", "files"), 0o755)) }, consistency.WorkOrphan},
 		{"the directory of a job that was cleaned up", func() { z.must(os.MkdirAll(filepath.Join(in.cfg.WorkDir, string(ended), cleaned), 0o755)) }, consistency.WorkOrphan},
-	} {
+	}) {
 		c.damage()
 		in.mends(c.name, c.want)
 	}

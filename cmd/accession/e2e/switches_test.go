@@ -22,7 +22,7 @@ func seed(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-// share returns of how many steps or kinds one is taken in this run, and the first of them, as its
+// share returns of how many steps, kinds or damages one is taken in this run, and the first of them, as its
 // seed draws it: with ACCESSION_TEST_STEPS=all, as make soak and make mutants have it, all are.
 func share(t testing.TB) (first, of int) {
 	t.Helper()
@@ -32,8 +32,8 @@ func share(t testing.TB) (first, of int) {
 	return seed(t).IntN(3), 3
 }
 
-// thirdOf returns those of the steps at which a process dies in this run, or of the kinds that it
-// takes: one at least.
+// thirdOf returns those of the steps at which a process dies in this run, or of the kinds and damages
+// that it takes: one at least.
 func thirdOf[S any](t testing.TB, all []S) (some []S) {
 	t.Helper()
 	first, of := share(t)
