@@ -269,9 +269,11 @@ func TestNamesInJSON(t *testing.T) {
 
 // noThings says of lists why their items have no id.
 var noThings = map[string]string{
-	"job.failures":           "a group has none: its code, server, collection and profile choose its jobs",
-	"accession job failures": "a group has none: its code, server, collection and profile choose its jobs",
-	"accession file history": "an item is a change of a file: version counts those of one file",
+	"job.failures":              "a group has none: its code, server, collection and profile choose its jobs",
+	"accession job failures":    "a group has none: its code, server, collection and profile choose its jobs",
+	"batch.callbacks":           "a callback has none: it is the one about its job",
+	"accession batch callbacks": "a callback has none: it is the one about its job",
+	"accession file history":    "an item is a change of a file: version counts those of one file",
 }
 
 // statesByName are the answers that name states of the workflow, and are not in one.
