@@ -107,7 +107,7 @@ func keyOf(group string) string {
 }
 
 // Each damage of an entry of the compute queue is found and mended, and all entries can be
-// worked on.
+// worked on. A run takes a third of them.
 // Shows: P21
 func TestVerifyRepairsEveryEntry(t *testing.T) {
 	t.Parallel()

@@ -37,6 +37,7 @@ func (in *installation) orphanQuery() domain.QueryID {
 }
 
 // Each damage of a query is found and mended, and the queries that wait and run go on.
+// A run takes a third of them.
 func TestVerifyRepairsEveryQuery(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t)

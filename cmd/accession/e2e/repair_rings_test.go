@@ -75,7 +75,7 @@ func (z tree) ringDamages(queue string) (all []damage, asBefore func(name string
 }
 
 // Each damage of a deposit queue is found and mended, and the batches that wait and run
-// there go on.
+// there go on. A run takes a third of them.
 func TestVerifyRepairsEveryRing(t *testing.T) {
 	t.Parallel()
 	in, m := newMixture(t)

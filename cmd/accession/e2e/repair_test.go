@@ -139,7 +139,7 @@ func newMixture(t *testing.T) (in *installation, m mixture) {
 }
 
 // Each damage is found under its code, mended by --repair with an event, and gone
-// after it.
+// after it. A run takes a third of them.
 // Shows: P21
 func TestVerifyFindsAndRepairsEveryDamage(t *testing.T) {
 	t.Parallel()
