@@ -18,6 +18,7 @@ var claimTests = tests{
 	"one gets it":           testOneGetsIt,
 	"given":                 testClaimGiven,
 	"keep":                  testKeepClaim,
+	"keep of a cleaned job": testKeepOfCleaned,
 	"wakes up":              testWakesUp,
 	"context ends":          testClaimContext,
 	"reprioritised":         testReprioritised,
@@ -184,6 +185,23 @@ func testKeepClaim(t *testing.T, env Env) {
 	k.DoJob(jobs[0], domain.EstimateJob{Priority: 5}, Under(c, false))
 	if _, at := other.next(domain.JobProvisioning); at.State.ID != jobs[0] {
 		t.Errorf("%s is next", at.State.ID)
+	}
+}
+
+// testKeepOfCleaned: a claim that was kept when its job was cleaned up is given back like
+// any other, and the batch can go.
+func testKeepOfCleaned(t *testing.T, env Env) {
+	k := NewKit(t, env.Open(t))
+	_, jobs := k.Started(5)
+	k.Walk(jobs[0], domain.JobCompleted)
+	c, _ := k.next(domain.JobCompleted)
+	k.DoJob(jobs[0], domain.CleanJob{}, Under(c, true))
+	if locked, err := k.Store.Locked(t.Context(), c.Aggregate); err != nil || len(locked) != 1 {
+		t.Fatalf("locked while the claim is kept: %v, %v", locked, err)
+	}
+	k.release(c)
+	if locked, err := k.Store.Locked(t.Context(), c.Aggregate); err != nil || len(locked) != 0 {
+		t.Errorf("locked after the release: %v, %v", locked, err)
 	}
 }
 

@@ -386,7 +386,11 @@ func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
 			}
 		}
 		again = true
-		_, err = x.session.TryMulti(ctx, "zklive/claim/release", x.reader.root.Release(c))
+		for _, ops := range []layout.Ops{x.reader.root.Release(c), x.reader.root.Unlock(c)} {
+			if _, err = x.session.TryMulti(ctx, "zklive/claim/release", ops); !session.Answered(err) {
+				break
+			}
+		}
 		return none, err
 	})
 	if err != nil && !session.Answered(err) && x.session.Context().Err() == nil {

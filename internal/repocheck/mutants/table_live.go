@@ -51,6 +51,10 @@ var claims = []Mutant{{
 	At: "eventstore/zklive (*claims).unlock", Do: []Op{Never("again")},
 	Package: zklive, Test: "TestLostReleaseLeavesTheLockOfAnother",
 }, {
+	Name: "the release of a job that was cleaned up under the claim", Why: "it stays locked as long as the process lives, and its batch cannot go", Was: true,
+	At: "eventstore/zklive (*claims).unlock", Do: []Op{Element(1, "x.reader.root.Release(c)", "Unlock")},
+	Package: zklive, Test: "TestConformance/claims/plain/keep_of_a_cleaned_job",
+}, {
 	Name: "the registry of claims, in a claim", Why: "two goroutines send a claim, and the one that is refused releases the lock of the other",
 	At: "eventstore/zklive (*registry).add", Do: []Op{Never("claimed")},
 	Package: zklive, Test: "TestConformance/claims/plain/given",

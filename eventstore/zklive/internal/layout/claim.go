@@ -48,15 +48,22 @@ func (r Root) Confirm(c *eventstore.Claim) (ops Ops) {
 
 // Release returns the operations that end a claim without a transition. The count of
 // claims is reset, because the worker has not died.
-func (r Root) Release(c *eventstore.Claim) (ops Ops) {
-	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)
-	ops.Delete(r.Lock(c.Aggregate), Any, eventstore.ErrFenced)
+func (r Root) Release(c *eventstore.Claim) Ops {
+	ops := r.Unlock(c)
 	switch c.Aggregate.Kind {
 	case domain.KindJob:
 		ops.Set(r.Claims(domain.JobID(c.Aggregate.ID)), Encode(ClaimCount{}), Any, eventstore.ErrConflict)
 	case domain.KindQuery:
 		ops.Set(r.Query(domain.QueryID(c.Aggregate.ID)), Encode(0), Any, eventstore.ErrConflict)
 	}
+	return ops
+}
+
+// Unlock is [Root.Release] for what has no count of claims any more: a job that was
+// cleaned up while its claim was kept.
+func (r Root) Unlock(c *eventstore.Claim) (ops Ops) {
+	ops.Check(r.Worker(c.Worker), Any, eventstore.ErrFenced)
+	ops.Delete(r.Lock(c.Aggregate), Any, eventstore.ErrFenced)
 	return ops
 }
 
