@@ -72,7 +72,7 @@ build: ## build bin/accession, static, without cgo
 	go build -ldflags '-X $(MODULE)/cmd/internal/cli.Version=$(VERSION)' -o $(BIN) ./cmd/accession
 
 ##@ Check
-.PHONY: test setup-test unit lint vet check-generated fmt
+.PHONY: test race setup-test unit lint vet check-generated fmt
 
 # Tests that the race detector would make fail or take minutes: what is large, what
 # starts many processes that die (they are built without it in any case), and what
@@ -83,22 +83,28 @@ TABLES       := TestEvery(Row|Refusal|FaultOf)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
 
-# Of the other end-to-end tests a third have the race detector in each run, as its seed draws
-# them: deploy/ci/raced.sh.
+# Of the other tests a part have the race detector in each run, as its seed draws them: half
+# of the packages, and a third of the end-to-end tests. `make race` gives it to all.
+E2E      := cat cmd/accession/e2e/*_test.go | sed -nE 's/^func (Test[A-Za-z0-9_]+)\(t .*/\1/p' | grep -vE '^TestSoak|$(WITHOUT_RACE)'
+PACKAGES := go list ./... | grep -vE '/cmd/accession/e2e$$|/internal/repocheck'
 
 # One seed a run, from which each test that draws its choices draws them: the reports drop
 # what tests print that pass.
 test: export ACCESSION_TEST_SEED := $(or $(ACCESSION_TEST_SEED),$(shell shuf -i 1-999999999 -n 1))
-test: setup-test ## everything that must hold, against real servers; packages and a third of the end-to-end tests with the race detector
+test: setup-test ## everything that must hold, against real servers; with the race detector half of the packages and a third of the end-to-end tests
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
-	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint vet
+	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@failed=; raced=$$(deploy/ci/raced.sh $(ACCESSION_TEST_SEED) '$(WITHOUT_RACE)'); \
+	@failed=; raced="^($$($(E2E) | deploy/ci/drawn.sh 3 $(ACCESSION_TEST_SEED) | paste -sd '|'))$$"; \
 	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/internal/answer ./cmd/internal/config ./cmd/internal/console ./cmd/internal/daemon ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
 	$(WITH_STACK) $(GOTEST) -vet=off -json -skip "$$raced" ./cmd/accession/e2e ./internal/repocheck/... | bin/testreport || failed=1; \
-	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$(go list ./... | grep -vE '/cmd/accession/e2e$$|/internal/repocheck') | bin/testreport || failed=1; \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$($(PACKAGES) | deploy/ci/drawn.sh -v 2 $(ACCESSION_TEST_SEED)) | bin/testreport || failed=1; \
+	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$($(PACKAGES) | deploy/ci/drawn.sh 2 $(ACCESSION_TEST_SEED)) | bin/testreport || failed=1; \
 	$(WITH_STACK) env $(RACETEST) -vet=off -json -run "$$raced" ./cmd/accession/e2e | bin/testreport || failed=1; \
 	test -z "$$failed"
+
+race: setup-test build ## all tests that can have the race detector, with it; over an hour on two cores
+	@$(WITH_STACK) env $(RACETEST) -skip '$(WITHOUT_RACE)' $$($(PACKAGES)) ./cmd/accession/e2e
 
 setup-test:
 	@deploy/setup/install.sh test
@@ -113,8 +119,10 @@ WITH_TOOLS := (InABrowser|OCFLReadByAnotherProgram|OfRclone)$$|/^S3$$
 unit: ## tests that need no servers, and nothing of bin/
 	@$(GOTEST) -skip '$(WITH_TOOLS)' $$(go list ./... | grep -vE '$(NEED_SERVERS)')
 
-lint: $(GOLANGCI) $(DEADCODE) ## golangci-lint, as .golangci.yaml says; no function that only tests call
-	@$(GOLANGCI) run ./...
+# It has go vet's checks within it, of soak's files too. It collects its garbage seldom: that
+# was a quarter of its time.
+lint: $(GOLANGCI) $(DEADCODE) ## golangci-lint, as .golangci.yaml says, go vet within it; no function that only tests call
+	@GOGC=300 $(GOLANGCI) run ./...
 	@DEADCODE=$(DEADCODE) deploy/ci/unused.sh
 
 vet: ## go vet, also of what only `make soak` runs
