@@ -68,7 +68,9 @@ var forms = map[string]form{
 	"scopes": {"a list of scopes", "write openid, and others behind it, separated by spaces", func(s string) bool {
 		return slices.Contains(strings.Fields(s), "openid") && matches(`^[!#-\[\]-~ ]{1,500}$`)(s)
 	}},
-	"store":        {"an absolute path or a URL", "write an absolute path or the URL of a bucket", func(s string) bool { return strings.Contains(s, "://") || filepath.IsAbs(s) }},
+	"store": {"an absolute path or the URL of a bucket", "write an absolute path, file:///DIRECTORY or s3://BUCKET/PREFIX", func(s string) bool {
+		return filepath.IsAbs(s) || strings.HasPrefix(s, "file:///") || strings.HasPrefix(s, "s3://")
+	}},
 	"server":       {"host:port", "write for example 127.0.0.1:2181", func(s string) bool { host, port := hostPort(s); return host != "" && port > 0 }},
 	"listener":     {"host:port", "write for example 127.0.0.1:9477, or " + Off, func(s string) bool { _, port := hostPort(s); return s == Off || port >= 0 }},
 	"mail TLS":     oneOf("starttls", "tls", "none"),

@@ -161,6 +161,8 @@ func TestFaults(t *testing.T) {
 		{"service_timeout: 10ms\nrecording: https://records.example.org/in", 5, "service_timeout"},
 		{"storage: s3://key:secret@maps", 5, "storage"},
 		{"storage: file:///srv/../etc", 5, "storage"},
+		{"storage: gs://maps", 5, "storage"}, {"storage: s3:///maps", 5, "storage"}, {"storage: 's3://maps#x'", 5, "storage"},
+		{"replicas: [azblob://maps]", 5, "replicas[0]"},
 		{"storage: file://host/srv", 5, "storage"},
 		{"priority: {default: -1}", 5, "priority.default"},
 		{"priority: {default: 100}", 5, "priority.default"},
@@ -263,7 +265,7 @@ func edit(text string) string {
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"recording: https://records.example.org/in", "recording: http://127.0.0.1:8080\nservice_timeout: 168h", "storage: mem://", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "replicas: [file:///srv/copy, s3://copies]", "digest_algorithm: SHA-256",
+		"recording: https://records.example.org/in", "recording: http://127.0.0.1:8080\nservice_timeout: 168h", "storage: s3://maps?region=eu-west-1", "storage: file:///srv/maps", "layout: ocfl", "layout: accession", "replicas: [file:///srv/copy, s3://copies]", "digest_algorithm: SHA-256",
 		"fetch: {allow: ['10.0.0.0/8', '[::1]:8080', 'files.example.org:443', '::1/128']}", "fetch:", "limits: {max_files: 1}",
 		"callback: {url: 'https://example.org/hook?collection=maps'}", "priority: {large_batch: {jobs: 0, priority: 0}}",
 	} {

@@ -59,7 +59,7 @@ func (d *document) validate(p *Profile) {
 		{domain.CheckHoldName(domain.HoldCollection, p.Collection) == nil, "collection", wrong(p.Collection, "is not a collection"),
 			"write 1 to 128 printable ASCII characters without space, slash and colon"},
 		{strings.TrimSpace(p.Owner) != "", "owner", "it is missing", "say who answers for the collection"},
-		{storage == "", "storage", storage, "write default, a bucket URL such as file:///srv/maps, or the URL of a service"},
+		{storage == "", "storage", storage, "write default, " + bucketURLs + ", or the URL of a service"},
 		{p.Layout == "" || p.Layout == LayoutOCFL || p.Layout == layoutOwn, "layout", wrong(p.Layout, "is not known"), "write accession or ocfl"},
 		{p.Callback.URL == "" || webURL(p.Callback.URL), "callback.url", "it is not a URL that can be called",
 			"write http or https, a host and a path, without user name, password and fragment"},
@@ -192,7 +192,7 @@ func (p *Profile) replicaChecks() []check {
 		if r == DefaultBucket || isWeb(r) {
 			problem = "it is not the URL of a bucket"
 		}
-		checks = append(checks, check{problem == "", field, problem, "write a bucket URL such as file:///mnt/copy/maps"},
+		checks = append(checks, check{problem == "", field, problem, "write " + bucketURLs},
 			check{r != p.Storage && slices.Index(p.Replicas, r) == i, field, "it is the storage of the profile, or there twice", "write another bucket"})
 	}
 	return checks
@@ -309,7 +309,11 @@ func (d *document) line(field string) int {
 	return 0
 }
 
-// storageProblem returns what is wrong with the URL of a bucket, "" = nothing.
+// bucketURLs are the forms of the buckets that are known.
+const bucketURLs = "file:///DIRECTORY or s3://BUCKET/PREFIX"
+
+// storageProblem returns what is wrong with the URL of a bucket, "" = nothing. There are drivers
+// for directories and for S3 alone.
 func storageProblem(s string) string {
 	if s == DefaultBucket || isWeb(s) { // a service is checked as such
 		return ""
@@ -320,6 +324,10 @@ func storageProblem(s string) string {
 		return "it is not the URL of a bucket"
 	case u.User != nil:
 		return "it holds a user name or password; a profile holds no secrets"
+	case u.Scheme != "file" && u.Scheme != "s3":
+		return "there are no buckets of " + u.Scheme + " here"
+	case u.Scheme == "s3" && (u.Host == "" || u.Fragment != ""):
+		return "it does not name a bucket of S3"
 	case u.Scheme == "file" && (u.Host != "" || u.RawQuery != "" || filepath.Clean(u.Path) != u.Path):
 		return "a directory needs an absolute path, without host and query"
 	}

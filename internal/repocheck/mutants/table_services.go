@@ -41,6 +41,9 @@ var services = []Mutant{{
 	Name: "what a profile keeps when its file changes", Why: "stored objects are looked for in another store",
 	At: "cmd/internal/profile (*Set).Reload", Do: []Op{Call("Fits", "func() error { _ = $0; return nil }()")}, Package: "cmd/internal/wire", Test: "TestProfilesInFiles",
 }, {
+	Name: "the buckets for which there are drivers", Why: "a profile is taken whose objects nothing can store, and its deposits wait for ever",
+	At: "cmd/internal/profile storageProblem", Do: []Op{DropCase("Scheme", "file", "s3")}, Package: "cmd/internal/profile", Test: "TestFaults", Was: true,
+}, {
 	Name: "the redirects of a service", Why: "the account at the service is sent to another server",
 	At: "cmd/internal/fetch (*Client).Do", Do: []Op{Call("WithValue", "req.Context()")}, Package: "cmd/internal/fetch", Test: "TestDoGoesToOneServer",
 }, {

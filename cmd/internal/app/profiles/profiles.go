@@ -63,7 +63,7 @@ func Check(dir string) (names []string, err error) {
 // faulty returns faults of profiles as an error of kind Invalid, and other errors as they are.
 func faulty(err error) error {
 	if faults, ok := errors.AsType[profile.Faults](err); ok {
-		return &app.Error{Kind: app.Invalid, Err: faults, Hint: "deploy/profiles/reference.yaml explains every field"}
+		return &app.Error{Kind: app.Invalid, Err: faults, Hint: "`accession profile init` writes a profile that explains every field, as deploy/profiles/reference.yaml does"}
 	}
 	return err
 }
