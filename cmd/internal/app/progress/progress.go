@@ -102,6 +102,7 @@ type Files struct {
 	BytesListed     int64 `json:"bytes_listed"`
 	BytesDownloaded int64 `json:"bytes_downloaded"`
 	BytesProcessed  int64 `json:"bytes_processed"`
+	BytesSkipped    int64 `json:"-"`
 
 	// Begun is when the first download began, Last when a file moved last; zero
 	// before.
@@ -150,6 +151,7 @@ func (f *Files) add(state domain.FileState, size int64, n int) {
 		f.GivenUp += n
 	case domain.FileSkipped:
 		f.Skipped += n
+		f.BytesSkipped += int64(n) * size
 	case domain.FileProcessed:
 		f.Processed += n
 		f.BytesProcessed += int64(n) * size

@@ -144,10 +144,12 @@ func phasesWithin(now app.Progress, columns int) string {
 	}
 }
 
-// reasonLine returns, as a line of its own, why something failed or waits.
+// reasonLine returns, as a line of its own, why something failed or waits. The reason of a file is
+// said with that of its job, which has the name of the file; some are of no trouble at all, as that a
+// container was unpacked.
 func reasonLine(e app.Event) string {
 	_, _, why := e.Move()
-	if why == nil || e.Type == domain.EventBatchReporting || e.Type == domain.EventJobCleaned {
+	if why == nil || e.Type == domain.EventBatchReporting || e.Type == domain.EventJobCleaned || strings.HasPrefix(e.Subject, "file/") {
 		return ""
 	}
 	return fmt.Sprintf("\n           %s: %s: %s", strings.TrimPrefix(e.Subject, "job/"), why.Code, export.Line(why.Message))
@@ -184,15 +186,16 @@ func Summary(end app.Progress) string {
 // fileStep formats how far the files are in their current step.
 func fileStep(f app.FileProgress) string {
 	if f.Processed > 0 {
-		return fmt.Sprintf("%d of %d files processed", f.Processed, f.Listed)
+		return fmt.Sprintf("%d of %d files processed", f.Processed, f.Listed-f.Skipped)
 	}
 	return fmt.Sprintf("%d of %d files downloaded", f.Downloaded, f.Listed)
 }
 
-// fileBytes formats the bytes of the current step.
+// fileBytes formats the bytes of the current step. What is skipped, as a container is that was
+// unpacked, is not to be stored.
 func fileBytes(f app.FileProgress) string {
 	if f.Processed > 0 {
-		return fmt.Sprintf("%s of %s stored", render.Size(f.BytesProcessed), render.Size(f.BytesListed))
+		return fmt.Sprintf("%s of %s stored", render.Size(f.BytesProcessed), render.Size(f.BytesListed-f.BytesSkipped))
 	}
 	return fmt.Sprintf("%s of %s", render.Size(f.BytesDownloaded), render.Size(f.BytesListed))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/app/progress"
 	"github.com/accession-ingest/accession/domain"
 )
 
@@ -184,4 +185,38 @@ func TestLinesAreApart(t *testing.T) {
 	<-w.news
 	p.show("6", "")
 	<-w.news // also when nothing else comes
+}
+
+// TestReasonsAreThoseOfJobs: while a deposit is followed, why a file cannot be had is said by its
+// job, which names the file. That a container was unpacked, and its files were there, is no reason
+// for anything; the container is not among the bytes that are to be stored.
+func TestReasonsAreThoseOfJobs(t *testing.T) {
+	t.Parallel()
+	w := &drawn{news: make(chan struct{}, 1)}
+	const hash = "6eee8208f9fa6dc60baee8560c752074575e55c684638990815832f385203be7"
+	file := func(typ domain.EventType, to domain.FileState, code domain.Code) app.Event {
+		return app.Event{Type: typ, Subject: "file/" + hash, Data: &domain.FileMove{To: to, Path: "none.txt", Reason: &domain.Reason{Code: code, Message: "of the file"}}}
+	}
+	now := progress.New("bid0000000001")
+	_, err := Batch(t.Context(), w, false, "bid0000000001", func(seen func(app.Event, app.Progress)) (app.Progress, error) {
+		for _, e := range []app.Event{
+			file(domain.EventFileDownloaded, domain.FileDownloaded, domain.CodeAlreadyExists), file(domain.EventFileSkipped, domain.FileSkipped, "container_unpacked"),
+			file(domain.EventFileDownloadFailed, domain.FileDownloadingFailed, "http_status"),
+			{Type: domain.EventJobFailed, Subject: "job/jid0000000007", Data: &domain.JobFailure{JobMove: domain.JobMove{To: domain.JobFailed, Reason: &domain.Reason{Code: "http_status", Message: "none.txt: 404"}}}},
+		} {
+			seen(e, now.Now)
+		}
+		return now.Now, nil
+	})
+	if got := w.text.String(); err != nil || strings.Contains(got, hash) || strings.Contains(got, "exists") || !strings.Contains(got, "jid0000000007: http_status: none.txt: 404\n") {
+		t.Errorf("%v\n%s", err, got)
+	}
+	for hash, m := range map[domain.FileHash]domain.FileMove{"box": {From: domain.FileDownloaded, To: domain.FileSkipped, Size: 5 << 10}, "a": {From: domain.FileProcessing, To: domain.FileProcessed, Size: 14}} {
+		for _, m := range []domain.FileMove{{To: domain.FileDiscovered, Size: m.Size}, m} {
+			now.Add(domain.Recorded{Event: domain.Event{Aggregate: hash.Aggregate(), Data: &m}})
+		}
+	}
+	if got := fileBytes(now.Now.Files) + ", " + fileStep(now.Now.Files); got != "14 B of 14 B stored, 1 of 1 files processed" {
+		t.Errorf("%s: %+v", got, now.Now.Files)
+	}
 }
