@@ -46,7 +46,7 @@ func (k Keeper) Keep(ctx context.Context, from *store.Store, job domain.JobID, o
 	if err := k.Records.RequireReplicas(ctx, v, locations); err != nil {
 		return err
 	}
-	inTime, cancel := context.WithTimeout(ctx, leastTime+time.Duration(o.Bytes/leastRate)*time.Second)
+	inTime, cancel := context.WithTimeout(ctx, within(o.Bytes))
 	defer cancel()
 	for _, location := range locations {
 		if err := k.copy(inTime, from, v, location); err != nil && ctx.Err() == nil {
@@ -97,11 +97,20 @@ const (
 	// per second.
 	leastTime = 30 * time.Second
 	leastRate = 10 << 20
+	// patience is how often that time is doubled at most for what is pending, once for each
+	// attempt that failed: a slow store gets its copies, and one that hangs keeps no other
+	// one from them for long.
+	patience = 7
 
 	settleTimeout = 10 * time.Second
 	look          = 10 * time.Second // how often a process looks for what is pending
 	aPage         = 100
 )
+
+// within returns how long a job waits for its copies of so many bytes.
+func within(bytes int64) time.Duration {
+	return leastTime + time.Duration(bytes/leastRate)*time.Second
+}
 
 // Pending copies what is pending. One process does at a time.
 type Pending struct {
@@ -165,8 +174,19 @@ func (p *Pending) one(ctx context.Context, r record.Replica) error {
 	if err != nil {
 		return p.Records.SettleReplica(ctx, r.Replicated, r.Location, err)
 	}
-	if err := p.copy(ctx, from, r.Replicated, r.Location); err != nil && ctx.Err() == nil {
+	inTime, cancel := context.WithTimeout(ctx, p.timeFor(ctx, from, r))
+	defer cancel()
+	if err := p.copy(inTime, from, r.Replicated, r.Location); err != nil && ctx.Err() == nil {
 		p.Log.Warn("a replica stays pending", "object", r.Object, "version", r.Version, "location", r.Location, "error", err)
 	}
 	return ctx.Err()
+}
+
+// timeFor returns how long an attempt at a replica may take. A version whose size cannot be
+// read counts as one without bytes: its copy fails in any case.
+func (p *Pending) timeFor(ctx context.Context, from *store.Store, r record.Replica) time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, leastTime)
+	defer cancel()
+	m, _, _ := from.ReadManifest(ctx, r.ManifestKey)
+	return within(m.Bytes) << min(r.Attempts, patience)
 }

@@ -26,6 +26,12 @@ var content = []Mutant{{
 	At: "cmd/internal/audit (*checker).fromReplica", Do: []Op{Always("at")},
 	Package: e2e, Test: "TestReplicas",
 }, {
+	Name: "the time that a job waits for its copies", Why: "a replica that hangs holds a worker for ever",
+	At: "cmd/internal/replica (Keeper).Keep", Do: []Op{Arg("WithTimeout", 1, "1000*time.Hour")}, Package: "cmd/internal/replica", Test: "TestCopiesHaveABound",
+}, {
+	Name: "the time for a copy that is pending", Why: "one replica that hangs keeps all others from their copies",
+	At: "cmd/internal/replica (*Pending).one", Do: []Op{Arg("WithTimeout", 1, "1000*time.Hour")}, Package: "cmd/internal/replica", Test: "TestCopiesHaveABound", Was: true,
+}, {
 	Name: "a replica that no profile names any more", Why: "it is pending for ever",
 	At: "cmd/internal/replica (*Pending).one", Do: []Op{Never("Contains")},
 	Package: e2e, Test: "TestReplicas",
