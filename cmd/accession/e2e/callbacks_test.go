@@ -19,7 +19,7 @@ import (
 
 // TestCallbacksAreSigned: the example of docs/callbacks.md takes a callback by the old and by
 // the new secret, and none by another secret, of another content or of long ago; its form is that
-// which the profile says.
+// which the profile says. At that moment the object and its files are in the inventory.
 // Shows: P6
 func TestCallbacksAreSigned(t *testing.T) {
 	t.Parallel()
@@ -43,6 +43,11 @@ func TestCallbacksAreSigned(t *testing.T) {
 			}
 			body, err := io.ReadAll(r.Body)
 			in.should(err)
+			const inventory = "select count(*) from record.object join record.object_version using (primary_identifier) join record.object_file using (primary_identifier, version)"
+			files := 0
+			if in.should(in.db.QueryRow(r.Context(), inventory).Scan(&files)); files != 3 {
+				t.Errorf("the receiver is told of an object of which %d files are in the inventory", files)
+			}
 			got <- sent{r.Header, body}
 		}))
 		in.editProfile("fetch:", "response_type: "+form+"\ncallback: {url: "+base+"/done}\nfetch:")

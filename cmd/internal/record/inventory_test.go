@@ -2,11 +2,13 @@ package record_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/accession-ingest/accession/cmd/internal/record"
@@ -94,6 +96,51 @@ func TestRecordObject(t *testing.T) {
 	}
 	if n, err := r.RecordedJobs(ctx, []string{second.Job, "jid0000000003"}); err != nil || len(n) != 1 || n[domain.NewJobID(2)] != 2 {
 		t.Errorf("recorded jobs: %v, %v", n, err)
+	}
+}
+
+// TestInventoryKeepsItsConstraints: whatever writes the inventory, a file has a version, a version an
+// object and a job of its own, and each is there once; so are identifiers and local ids.
+func TestInventoryKeepsItsConstraints(t *testing.T) {
+	t.Parallel()
+	db, ctx := projtest.DB(t), context.Background()
+	r := record.New(db)
+	_, err := r.ReserveVersion(ctx, domain.NewJobID(1), "ark:/99999/x")
+	if err == nil {
+		_, err = r.RecordObject(ctx, object(1, 1))
+	}
+	if err == nil {
+		_, err = db.Exec(ctx, "insert into record.identifier (job_id, name, state) values ('jid1', 'ark:/99999/x', 'done'); insert into record.identifier_collection (primary_identifier, collection, job_id) values ('ark:/99999/x', 'maps', 'jid1'); "+
+			"insert into record.local_id (owner, collection, local_id, primary_identifier, job_id) values ('owner', 'maps', 'l', 'ark:/99999/x', 'jid1')")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const missing, twice = "23503", "23505"      // SQLSTATE
+	again := func(table, values string) string { // a row once more, with other values
+		return "insert into record." + table + " select (jsonb_populate_record(r, '" + values + "')).* from record." + table + " r limit 1"
+	}
+	for sql, want := range map[string]string{
+		again("object", "{}"):                                  twice,
+		again("object_version", "{}"):                          twice,
+		again("object_version", `{"version": 2}`):              twice, // of the same job
+		again("object_version", `{"job_id": "jid0000000002"}`): twice,
+		again("object_version", `{"primary_identifier": "ark:/99999/y", "job_id": "jid0000000002"}`): missing,
+		again("object_file", "{}"):                                     twice,
+		again("object_file", `{"version": 2}`):                         missing,
+		again("object_file", `{"primary_identifier": "ark:/99999/y"}`): missing,
+		again("identifier", `{"job_id": "jid2"}`):                      twice,
+		again("identifier", `{"name": "ark:/99999/y"}`):                twice,
+		again("identifier_collection", `{"collection": "films"}`):      twice,
+		again("local_id", `{"primary_identifier": "ark:/99999/y"}`):    twice,
+		again("version_reservation", `{"job_id": "jid0000000002"}`):    twice,
+		"delete from record.object":                                    missing,
+		"delete from record.object_version":                            missing,
+	} {
+		_, err := db.Exec(ctx, sql)
+		if refused, is := errors.AsType[*pgconn.PgError](err); !is || refused.Code != want {
+			t.Errorf("%s: %v, want %s", sql, err, want)
+		}
 	}
 }
 
