@@ -2,8 +2,10 @@ package manifests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -93,6 +95,9 @@ func sources(args []string, base string, without []string) ([]file, reader, erro
 		return nil, nil, err
 	}
 	found, err := files(args[0], without...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, &app.Error{Kind: app.NotFound, What: "make the manifest", Err: err, Hint: "give the directory that has the files, or their URLs"}
+	}
 	if err != nil {
 		return nil, nil, &app.Error{Kind: app.Failed, What: "make the manifest", Err: err}
 	}

@@ -3,6 +3,7 @@ package manifests
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -182,6 +183,10 @@ func TestFilesThatNoManifestListsAreErrors(t *testing.T) {
 			t.Errorf("want %q: %v", what, err)
 		}
 	}
+	err := newCommands(t).run("make", filepath.Join(t.TempDir(), "maps"), "--base", "https://example.org/")
+	if why, ok := errors.AsType[*app.Error](err); !ok || why.Kind != app.NotFound || why.Hint == "" {
+		t.Errorf("a directory that is not there: %v", err)
+	}
 	for _, base := range []string{"", "ftp://example.org", "https://example.org/?a=b", "https://me:secret@example.org/"} {
 		if err := newCommands(t).run("make", t.TempDir(), "--base", base); err == nil || !strings.Contains(err.Error(), "--base") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("base %q: %v", base, err)
@@ -263,7 +268,7 @@ func TestManifestOfURLs(t *testing.T) {
 			return
 		}
 		if _, is := content[at]; !is {
-			http.NotFound(w, r)
+			http.Error(w, at, cmp.Or(map[string]int{"/login": http.StatusForbidden, "/away": http.StatusServiceUnavailable}[at], http.StatusNotFound))
 			return
 		}
 		http.ServeContent(w, r, "", modified, strings.NewReader(content[at]))
@@ -302,7 +307,10 @@ func TestManifestOfURLs(t *testing.T) {
 		}
 	}
 	for what, args := range map[string][]string{
-		"the server answers 404":       {server.URL + "/maps/none.txt"},
+		"the server answers 404 Not Found; correct the URL, or put the file there": {server.URL + "/maps/none.txt"},
+		"readable without a login": {server.URL + "/login"},
+		"; try again later":        {server.URL + "/away"},
+		"; see whether the server runs and can be reached from here": {"http://127.0.0.1:1/a.txt"},
 		"URL of a directory":           {server.URL + "/maps/"},
 		"is no URL":                    {server.URL + "/maps/a.txt", "maps"},
 		"would both be named a.txt":    {server.URL + "/maps/a.txt", server.URL + "/maps/a.txt?x=1"},

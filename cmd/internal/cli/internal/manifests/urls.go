@@ -110,11 +110,11 @@ func (f *file) fetch(ctx context.Context, client *http.Client, k kept, at func(n
 		err = of.Err // the caller names the URL
 	}
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("%w; see whether the server runs and can be reached from here", err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("the server answers %s", answer.Status)
+		return false, fmt.Errorf("the server answers %s; %s", answer.Status, remedyFor(answer.StatusCode))
 	}
 	if at := answer.Header.Get("Last-Modified"); at != "" {
 		f.modified, _ = http.ParseTime(at) // another form is as if it were not given
@@ -130,6 +130,17 @@ func (f *file) fetch(ctx context.Context, client *http.Client, k kept, at func(n
 	}
 	f.size, f.sha256 = n, hex.EncodeToString(sum.Sum(nil))
 	return false, nil
+}
+
+// remedyFor returns what to do about an answer that has no file.
+func remedyFor(status int) string {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return "make the file readable without a login: the service fetches it without one"
+	case status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
+		return "try again later"
+	}
+	return "correct the URL, or put the file there"
 }
 
 // counted is a hash that tells how many bytes it was given.
