@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
@@ -219,4 +220,39 @@ func TestReasonsAreThoseOfJobs(t *testing.T) {
 	if got := fileBytes(now.Now.Files) + ", " + fileStep(now.Now.Files); got != "14 B of 14 B stored, 1 of 1 files processed" {
 		t.Errorf("%s: %+v", got, now.Now.Files)
 	}
+}
+
+// moments are the times at which lines were ended.
+type moments []time.Time
+
+func (m *moments) Write(b []byte) (int, error) {
+	if strings.HasSuffix(string(b), "\n") {
+		*m = append(*m, time.Now())
+	}
+	return len(b), nil
+}
+
+// TestOneLineASecond: a batch that moves ten times a second is told once a second, and at its end.
+func TestOneLineASecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var written moments
+		_, err := Batch(t.Context(), &written, false, "bid0000000001", func(seen func(app.Event, app.Progress)) (app.Progress, error) {
+			now := app.Progress{Batch: "bid0000000001", State: domain.BatchProcessing, Listed: 55}
+			for now.Completed < 55 {
+				now.Completed++
+				seen(app.Event{}, now)
+				<-time.After(100 * time.Millisecond)
+			}
+			return now, nil
+		})
+		if err != nil || len(written) != 7 {
+			t.Errorf("%d lines in 5.5 seconds, %v", len(written), err)
+		}
+		for i := 1; i < len(written)-1; i++ { // the last one is that of the end
+			if apart := written[i].Sub(written[i-1]); apart != time.Second {
+				t.Errorf("lines are %v apart", apart)
+			}
+		}
+	})
 }
