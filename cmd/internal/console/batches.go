@@ -148,7 +148,8 @@ func (*Console) batch(v *visit) (page, error) {
 		collection = b.Jobs[0].Collection
 	}
 	d.Actions = append(again(v, b), actionsOn(v, "batches", b.ID, collection, b.At)...)
-	return page{Name: "batch", Title: d.Title, Where: "batches", Follow: followed(b.At, "batch", b.ID), Data: d, Tables: in}, nil
+	keepsMoment(b.At, nil, d.Jobs, d.Failures)
+	return page{Name: "batch", Title: d.Title, Where: "batches", Moment: momentOf(b.At), Follow: followed(b.At, "batch", b.ID), Data: d, Tables: in}, nil
 }
 
 // most is how many jobs and failed attempts of a batch its page sorts.

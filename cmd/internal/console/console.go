@@ -116,6 +116,7 @@ type page struct {
 	Status int    // 0 = 200
 	To     string // where the way leads on, "" = the page is shown
 	Follow string // which events change it, as parameters of the stream; "" = none
+	Moment string // what the way to the overview of the moment that is shown ends with, "" = it is now
 	Again  bool   // not all that changes it has events: it is read again at an interval
 	Data   any
 	Tables *table.Within // those within it, nil = there are none

@@ -88,5 +88,6 @@ func (*Console) file(v *visit) (page, error) {
 		"Group", f.GroupName, "Depositor", f.Submitter, "Size", cell.Size(max(f.Size, f.ListedSize)), "Changed at its source", f.SourceModified, "Digest as deposited", digest, "SHA-256", f.Sha256,
 		"Found", f.DiscoveredAt, "Worker", f.Worker, "Hash", f.ID)
 	d.Actions = actionsOn(v, "files", f.ID, f.Collection, f.At)
-	return page{Name: "file", Title: d.Title, Where: "files", Follow: followed(f.At, "file", f.ID), Data: d, Tables: in}, nil
+	keepsMoment(f.At, d.Facts, d.Failures)
+	return page{Name: "file", Title: d.Title, Where: "files", Moment: momentOf(f.At), Follow: followed(f.At, "file", f.ID), Data: d, Tables: in}, nil
 }

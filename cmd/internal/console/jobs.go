@@ -121,7 +121,8 @@ func (*Console) job(v *visit) (page, error) {
 	d.Facts = facts("Job", j.ID, "Batch", cell.To(j.BatchID, d.Batch), "Collection", j.Collection, "Profile", j.ProfileName, "Depositor", j.Submitter, "File", j.FileName, "Payload", j.PayloadUrl,
 		"Type", j.PayloadType, "Identifier", identifierOf(j), "Priority", j.Priority, "Requeued", j.RetryCount, "Created", j.CreatedAt, "Completed", j.CompletedAt, "Version of the object", j.ObjectVersion)
 	d.Actions = actionsOn(v, "jobs", j.ID, j.Collection, j.At)
-	return page{Name: "job", Title: d.Title, Where: "jobs", Follow: followed(j.At, "job", j.ID), Data: d, Tables: in}, nil
+	keepsMoment(j.At, d.Facts, d.Files, d.Failures)
+	return page{Name: "job", Title: d.Title, Where: "jobs", Moment: momentOf(j.At), Follow: followed(j.At, "job", j.ID), Data: d, Tables: in}, nil
 }
 
 // identifierOf returns the identifier of a job's object, which leads there once it is stored.

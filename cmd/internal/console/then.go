@@ -124,5 +124,5 @@ func overviewAt(v *visit, at url.Values) (page, error) {
 	}
 	people, _, err := reported[submittedThen](v, "submitters", "submitters", at)
 	d.Failures, d.People = failedThenColumns.In(in, "failures", failures), submittedThenColumns.In(in, "depositors", people)
-	return page{Name: "then", Title: "Overview", Where: "overview", Data: d, Tables: in}, err
+	return page{Name: "then", Title: "Overview", Where: "overview", Moment: momentOf(as), Data: d, Tables: in}, err
 }

@@ -66,6 +66,10 @@ var pages = []Mutant{{
 	At: "cmd/internal/console (*Console).overview", Do: []Op{Never("Has")},
 	Package: "cmd/internal/console", Test: "TestOverviewOfAMoment",
 }, {
+	Name: "the moment that a way is from", Why: "who follows what had failed then is shown, without a word, what is now",
+	At: "cmd/internal/console keepsMoment", Do: []Op{Never("hasMoments")},
+	Package: "cmd/internal/console", Test: "TestMomentIsKept",
+}, {
 	Name: "a page whose events are cut off", Why: "a page that lacks events looks as if there were no others",
 	At: "cmd/internal/console/internal/ask From", Do: []Op{Drop("ErrCutOff")},
 	Package: "cmd/internal/console", Test: "TestLifeThatIsCutOff",
