@@ -32,6 +32,7 @@ import (
 type told struct {
 	answers map[string]any
 	refusal *problem.Problem // of all that is sent, nil = it is answered
+	openID  OpenID           // where people sign in too, nil = nowhere
 	mu      sync.Mutex
 	asked   []string
 }
@@ -72,7 +73,7 @@ func opened(t *testing.T, a *told, role access.Role) http.Handler {
 		a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: role, All: true}}}
 	}
 	mux := http.NewServeMux()
-	c := &Console{API: a, Version: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
+	c := &Console{API: a, OpenID: a.openID, Version: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil)), RequestID: func(*http.Request) string { return "id" }}
 	for _, r := range c.Routes() {
 		mux.Handle(r.Pattern, r.Handler)
 	}

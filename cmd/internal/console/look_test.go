@@ -22,23 +22,36 @@ var pictures = os.Getenv("ACCESSION_TEST_PICTURES")
 // hostileName has markup, marks that turn a text around and control characters, and is very long.
 var hostileName = `<script>document.title="taken"</script>"'><img src=x onerror="document.title='taken'">` + "\u202Egpj.exe\x07 \x1b[31m" + strings.Repeat("long", 1024)
 
+// lookedAt are pages that are looked at alike.
+type lookedAt struct {
+	name, written string // what outsiders wrote
+	role          access.Role
+	pages         []string
+	answers       map[string]any // besides the usual ones, or in their place
+	refused       bool           // all that is sent
+	openID        bool           // there is a provider to sign in at
+	briefly       bool           // in each width and each theme, but not in each width in both: laid out as others are that are
+}
+
 // TestPagesInABrowser: every page in both themes and three widths, with ordinary and with hostile
-// names, for operators, and for depositors as far as they have it, and forms that were refused:
-// nothing is wider than the page, nothing goes wrong on it, nothing is asked of another host, and axe
-// finds nothing. A page is loaded once for all its looks, and several are looked at at once.
+// names, for operators, for administrators, and for depositors as far as they have it, forms that were
+// refused, what has become of those that were not, lists without items, and the ways to sign in: nothing
+// is wider than the page, nothing goes wrong on it, nothing is asked of another host, and axe finds
+// nothing. A page is loaded once for all its looks, and several are looked at at once.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
-	for _, kind := range []struct {
-		name, written string // what outsiders wrote
-		role          access.Role
-		pages         []string
-		refused       bool // all that is sent
-	}{
-		{"plain", "Letters of 1923", access.Operator, slices.Concat(pagesOfAll(), reportsOfAll), false},
-		{"hostile", hostileName, access.Operator, slices.Concat(pagesOfAll(), reportsOfAll), false},
-		{"depositor", "Letters of 1923", access.Depositor, pagesOfDepositors, false},
-		{"refused", hostileName, access.Admin, pagesWithForms, true},
+	for _, kind := range []lookedAt{
+		{name: "plain", written: "Letters of 1923", role: access.Operator, pages: slices.Concat(pagesOfAll(), reportsOfAll)},
+		{name: "hostile", written: hostileName, role: access.Operator, pages: slices.Concat(pagesOfAll(), reportsOfAll), briefly: true},
+		{name: "depositor", written: "Letters of 1923", role: access.Depositor, pages: pagesOfDepositors},
+		{name: "administrator", written: "Letters of 1923", role: access.Admin, pages: pagesOfAdministrators, briefly: true},
+		{name: "refused", written: "It has ended.", role: access.Admin, pages: pagesWithForms[:1], refused: true},
+		{name: "hostile-refused", written: hostileName, role: access.Admin, pages: pagesWithForms, refused: true, briefly: true},
+		{name: "done", written: "Letters of 1923", role: access.Admin, pages: pagesOfWhatIsDone, answers: doneAnswers("Letters of 1923")},
+		{name: "hostile-done", written: hostileName, role: access.Admin, pages: pagesOfWhatIsDone, answers: doneAnswers(hostileName), briefly: true},
+		{name: "empty", written: "Letters of 1923", role: access.Admin, pages: pagesOfNothing(), answers: nothing(), briefly: true},
+		{name: "sign-in", written: "Letters of 1923", role: access.Operator, pages: []string{Path + "sign-in", Path + "sign-in#name=ana#password wrong"}, answers: map[string]any{"/v1/sessions": problem.Of(app.Unauthenticated, "the name or the password is wrong", "")}, openID: true},
 	} {
 		pages := make(chan string, len(kind.pages))
 		for _, path := range kind.pages {
@@ -47,6 +60,7 @@ func TestPagesInABrowser(t *testing.T) {
 		close(pages)
 		answers := some(kind.written)
 		maps.Copy(answers, someReports(t, kind.written))
+		maps.Copy(answers, kind.answers)
 		for tab := range 2 {
 			t.Run(fmt.Sprint(kind.name, tab), func(t *testing.T) {
 				t.Parallel()
@@ -54,11 +68,14 @@ func TestPagesInABrowser(t *testing.T) {
 				if kind.refused {
 					a.refusal = problem.Of(app.Refused, kind.written, kind.written)
 				}
+				if kind.openID {
+					a.openID = &signsIn{}
+				}
 				s := httptest.NewServer(opened(t, a, kind.role))
 				t.Cleanup(s.Close)
 				tab := b.Tab(t)
 				for path := range pages {
-					looked(t, tab, s.URL, path, kind.name)
+					looked(t, tab, s.URL, path, kind)
 				}
 			})
 		}
@@ -69,47 +86,103 @@ func TestPagesInABrowser(t *testing.T) {
 var pagesOfDepositors = []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32), Path + "failures", Path + "events", Path + "more", Path + "objects/ark:%2F1%2Fx",
 	Path + "queries/qid0000000001", Path + "slots/s1", Path + "datasets/d1", Path + "compute/eid0000000001", Path + "new", Path + "deposits/u1", Path + "reports?batch=bid0000000001", Path + "nowhere"}
 
-// pagesWithForms are the addresses of forms. With what they ask for in a fragment, as a selector and a
-// text, they are sent, and it is looked at what answers.
+// pagesOfAdministrators are the addresses of pages that have more for them, and of the forms that
+// pagesOfAll has no other of.
+var pagesOfAdministrators = []string{Path + "people", Path + "people/ana", Path + "keys", Path + "profiles", Path + "profiles/test", Path + "queues", Path + "processors", Path + "compute", Path + "datasets", Path + "directories", Path + "slots", Path + "poison",
+	Path + "new/dataset", Path + "new/slot", Path + "new/processor", Path + "new/timeouts", Path + "deposit-queues/metadata/do/park", Path + "deposit-queues/metadata/do/close-intake", Path + "profiles/plain/do/rm"}
+
+// pagesWithForms are the addresses of forms. With what they ask for in fragments, as a selector and a
+// text, they are sent, and it is looked at what answers; with an equals sign between them a field is
+// filled only.
 var pagesWithForms = []string{Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "new#url https://data.example.org/a", Path + "people/ana/do/set#a-display_name Ana", Path + "people/ana/do/grant", Path + "new-user#a-name otto",
 	Path + "jobs/all?verb=hold&state=pending#reason because", Path + "people/ana/do/disable#reason because", Path + "deposits/u1/do/rm#reason because"}
 
-// looked loads a page, and looks at it in every width and theme.
-func looked(t *testing.T, tab *browser.Tab, at, path, kind string) {
-	to, field, sends := strings.Cut(path, "#")
-	tab.Open(at + to)
-	if sends {
+// pagesOfWhatIsDone are those of forms that are carried out, or previewed after what they ask for: a
+// command, one after which there is more to do, a key that is shown once, what is made, a command to
+// all that are chosen.
+var pagesOfWhatIsDone = []string{Path + "jobs/jid0000000001/do/requeue#reason because", Path + "collections/test/do/release#reason because", Path + "people/ana/do/set#a-display_name Ana", Path + "people/ana/do/key#a-label one#reason because", Path + "new/dataset#a-profile=maps#a-name d2#reason because",
+	Path + "jobs/all?verb=hold&state=pending#reason because", Path + "deposits/u1/do/rm#reason because"}
+
+// doneAnswers are those to these.
+func doneAnswers(name string) map[string]any {
+	all := some(name)
+	return map[string]any{"/v1/keys": map[string]any{"id": "abcdefgh", "secret": "acc_" + strings.Repeat("k", 43), "effects": []string{name}}, "/v1/collections/test/release": map[string]any{"id": "test", "effects": []string{name}}, "/v1/datasets/d2/add": map[string]any{"id": "d2", "effects": []string{name}},
+		"/v1/users/ana/set": all["/v1/users/ana/disable"], "/v1/bulk-actions": merged(all["/v1/bulk-actions"].(map[string]any), map[string]any{"id": "b1"})}
+}
+
+// nothing are answers of which there are no items.
+func nothing() map[string]any {
+	all := map[string]any{"/v1/status": map[string]any{}, "/v1/events": ": end\n\n", "/v1/batches/bid0000000001": map[string]any{"id": "bid0000000001", "status": "pending"}, "/v1/jobs/jid0000000001": map[string]any{"id": "jid0000000001", "status": "pending"}}
+	for at, answer := range some("a name") {
+		if of, is := answer.(map[string]any); is && of["items"] != nil {
+			all[at] = map[string]any{"items": []any{}, "total": 0}
+		}
+	}
+	for report, of := range map[string]string{"collections": "collections", "failures": "reasons", "submitters": "submitters"} {
+		all["/v1/reports/"+report] = map[string]any{"at": map[string]any{"seq": 7, "stored": "2026-11-28T10:00:00Z"}, "tables": map[string]any{of: []any{}}}
+	}
+	return all
+}
+
+// listsOfAll are the addresses of all lists after that of the console.
+func listsOfAll() []string {
+	lists := []string{"batches", "jobs", "files", "failures", "bulk"}
+	for _, f := range (&Console{}).further() {
+		lists = append(lists, f.name)
+	}
+	return lists
+}
+
+// pagesOfNothing are the addresses of pages that say that there is nothing.
+func pagesOfNothing() []string {
+	all := []string{Path, Path + "?at=7", Path + "events", Path + "queues", Path + "servers", Path + "reports", Path + "batches/bid0000000001", Path + "jobs/jid0000000001"}
+	for _, name := range listsOfAll() {
+		all = append(all, Path+name)
+	}
+	return all
+}
+
+// sent fills fields of the page, and sends its forms.
+func sent(tab *browser.Tab, fields, answer string) {
+	for field := range strings.SplitSeq(fields, "#") {
+		if id, text, fills := strings.Cut(field, "="); fills {
+			tab.Fill("#"+id, text)
+			continue
+		}
 		id, text, _ := strings.Cut(field, " ")
 		browser.Eval[bool](tab, `(document.body.id = "before") !== ""`)
 		tab.Fill("#"+id, text+"\r")
-		tab.See("body:not(#before) .problem")
+		tab.See("body:not(#before) " + answer)
+	}
+}
+
+// looked loads a page, and looks at it in every width and theme.
+func looked(t *testing.T, tab *browser.Tab, at, path string, kind lookedAt) {
+	to, fields, sends := strings.Cut(path, "#")
+	tab.Open(at + to)
+	if sends {
+		answer := ".problem"
+		if strings.HasSuffix(kind.name, "done") {
+			answer = "footer"
+		}
+		sent(tab, fields, answer)
 	}
 	for _, width := range []int64{360, 1200, 2560} {
 		for _, dark := range []bool{false, true} {
-			if kind != "plain" && dark != (width == 1200) {
+			if kind.briefly && dark == (width == 1200) {
 				continue // both themes have the same measures
 			}
 			tab.Look(width, dark)
-			about := fmt.Sprintf("%s %s %d dark=%t", kind, path, width, dark)
+			about := fmt.Sprintf("%s %s %d dark=%t", kind.name, path, width, dark)
 			tab.Sound(about, strings.TrimPrefix(at, "http://"))
 			if title := browser.Eval[string](tab, "document.title"); !strings.HasSuffix(title, " · Accession") && !slices.Contains(reportsOfAll, path) || strings.HasPrefix(title, "taken") {
 				t.Errorf("%s: the title is %q", about, title)
 			}
-			if name := pictured(path); pictures != "" && name != "" && kind == "plain" && width == 1200 && !dark {
+			if name := pictured(kind.name, path); pictures != "" && name != "" && width == 1200 && !dark {
 				if err := os.WriteFile(filepath.Join(pictures, name+".png"), tab.Picture(), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 	}
-}
-
-// pictured returns the name of the picture of an address, "" = there is none.
-func pictured(path string) string {
-	for _, is := range pictureOf {
-		if is.address != "" && Path+is.address == path {
-			return is.name
-		}
-	}
-	return ""
 }

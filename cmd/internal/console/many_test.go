@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,18 +65,9 @@ func TestCommandsToAll(t *testing.T) {
 // TestEmptyLists: a list without items says what makes one, or that there is nothing to do.
 func TestEmptyLists(t *testing.T) {
 	t.Parallel()
-	c := &Console{}
-	lists := []string{"batches", "jobs", "files", "failures", "bulk"}
-	for _, f := range c.further() {
-		lists = append(lists, f.name)
-	}
-	for _, name := range lists {
+	for _, name := range listsOfAll() {
 		a := &told{answers: some("a name")}
-		for at, answer := range a.answers {
-			if all, is := answer.(map[string]any); is && all["items"] != nil {
-				a.answers[at] = map[string]any{"items": []any{}, "total": 0}
-			}
-		}
+		maps.Copy(a.answers, nothing())
 		text := visited(opened(t, a, access.Admin), http.MethodGet, Path+name, nil).Body.String()
 		_, says, _ := strings.Cut(text, `<p class="empty">`)
 		says, _, _ = strings.Cut(says, "</p>")
