@@ -219,6 +219,29 @@ var bearing = strings.Fields("audit batches batches/{id} bulk bulk/{id} compute 
 	"objects objects/{id} objects/{id}/versions/{n} people people/{id} people/{id}/do/{verb} profiles profiles/{id} profiles/{id}/do/{verb} queries/{id} queues reports/{name} withdrawals collections/{id}/do/{verb} queues/{id}/do/{verb} " +
 	"batches/all jobs/all files/all compute/all deposits/all queries/all slots/all directories/all")
 
+// bearers are the addresses of all that was made of the hostile rows, with each of the names, and of the
+// work that has markup in its key.
+func (c *consoled) bearers() (all []string) {
+	c.t.Helper()
+	rows, err := c.db.Query(c.ctx(), `
+		select 'jobs', id, '' from accession.job where batch_id = $1 union all
+		select 'files', raw_file_hash, '' from accession.file where batch_id = $1 union all
+		select 'objects', o.primary_identifier, s.below from record.object o, (values (''), ('/versions/1')) s (below) union all
+		select 'compute', id, '' from accession.compute_entry where key = $2`, c.hostile, hostile[0])
+	c.must(err)
+	kinds := map[string]bool{}
+	var kind, id, below string
+	_, err = pgx.ForEachRow(rows, []any{&kind, &id, &below}, func() error {
+		kinds[kind], all = true, append(all, kind+"/"+url.PathEscape(id)+below)
+		return nil
+	})
+	c.must(err)
+	if len(kinds) != 4 {
+		c.t.Fatalf("hostile names have made %v", all)
+	}
+	return all
+}
+
 // opensAll opens a page of every address that the console has, as pages lead to them, and looks at it as
 // wide as a phone.
 func (c *consoled) opensAll(p *browser.Tab) {
@@ -246,6 +269,7 @@ func (c *consoled) opensAll(p *browser.Tab) {
 			first = append(first, path)
 		}
 	}
+	first = append(first, c.bearers()...)
 	todo := []string{}
 	for _, at := range first {
 		todo = append(todo, console.Path+at)
