@@ -63,6 +63,7 @@ func (c *consoled) compare(p *browser.Tab, path string, seq uint64, want looked)
 // random sequences of the whole log with what it says up to there; what was not there yet has no page.
 func (c *consoled) moments(p *browser.Tab) {
 	c.t.Helper()
+	c.seenOf(c.failed, 2*requeued, domain.EventJobFailed)
 	_, err := c.app.DeleteJob(c.ctx(), domain.JobID(c.failedJob), "it is of no use")
 	c.must(err)
 	_, err = c.app.RequestUpdate(c.ctx(), c.failed, "for those that were requeued")

@@ -21,7 +21,7 @@ import (
 // nothing that is only for a screen, failures first, and are not cut off.
 func TestConsoleNumbers(t *testing.T) {
 	t.Parallel()
-	c := newConsole(t)
+	c := newConsole(t, 60)
 	p := c.signedIn("olga")
 	c.unlikeEachOther(p)
 	c.figures(p)

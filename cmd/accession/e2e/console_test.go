@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,9 +41,12 @@ type consoled struct {
 
 const password = "correct horse battery"
 
-// console returns an installation with a batch that is completed, one that has failed and one with
-// hostile names, its console, and a browser.
-func newConsole(t *testing.T) *consoled {
+// requeued is how many failed jobs are requeued by one filter and with one reason.
+const requeued = 200
+
+// newConsole returns an installation with a batch that is completed, one of which so many jobs have
+// failed and one with hostile names, its console, and a browser.
+func newConsole(t *testing.T, failed int) *consoled {
 	t.Helper()
 	in := newInstallation(t, "listen_http=127.0.0.1:0", "transfer_interval=50ms")
 	c := &consoled{installation: in, browser: browser.Start(t)}
@@ -65,7 +69,7 @@ func newConsole(t *testing.T) *consoled {
 		}
 		_, _ = w.Write(checkm("mrt-single-file-batch-manifest", batchColumns, rows...))
 	}))+"/rows.checkm", domain.TypeFileBatchManifest)
-	c.failed = in.failed(webServer(t, rowsThatFail(60))+"/rows.checkm", 60)
+	c.failed = in.failed(webServer(t, rowsThatFail(failed))+"/rows.checkm", failed)
 	in.rest(c.good)
 	in.rest(c.hostile)
 	in.must(in.db.QueryRow(in.ctx(), `select id from accession.job where batch_id = $1 order by id limit 1`, c.failed).Scan(&c.failedJob))
@@ -98,7 +102,7 @@ func (c *consoled) pages() map[string]string {
 // Shows: P9
 func TestConsole(t *testing.T) {
 	t.Parallel()
-	c := newConsole(t)
+	c := newConsole(t, requeued)
 	p := c.signedIn("olga")
 	for name, path := range c.pages() {
 		p.Open(c.url + path)
@@ -487,7 +491,7 @@ func (c *consoled) others() {
 	var object string
 	c.must(c.db.QueryRow(c.ctx(), `select primary_identifier from accession.job where batch_id = $1 and primary_identifier <> '' order by id limit 1`, c.hostile).Scan(&object))
 	// What it has itself is on the same pages, so that they are not only empty.
-	for path, own := range map[string]string{"/console/": "Overview", "/console/batches": string(c.good), "/console/jobs": string(c.good), "/console/files": string(c.good), "/console/events": string(c.good), "/console/failures": "No job has failed", "/console/objects": "ark:", "/console/queries": "ana", "/console/deposits": "No file waits", "/console/events?batch=" + string(c.good): "batch submitted"} {
+	for path, own := range map[string]string{"/console/": "Overview", "/console/batches": string(c.good), "/console/jobs": string(c.good), "/console/files": string(c.good), "/console/events": "user/ana", "/console/failures": "No job has failed", "/console/objects": "ark:", "/console/queries": "ana", "/console/deposits": "No file waits", "/console/events?batch=" + string(c.good): "batch submitted"} {
 		p.Open(c.url + path)
 		if text := p.Text(); strings.Contains(text, string(c.failed)) || strings.Contains(text, string(c.hostile)) || strings.Contains(text, c.failedJob) || strings.Contains(text, "mallory") || strings.Contains(text, object) || !strings.Contains(text, own) {
 			c.t.Errorf("%s shows what is of others, or not %q: %s", path, own, text)
@@ -545,22 +549,22 @@ func (c *consoled) acts(p *browser.Tab) {
 	}
 	// The failures of one reason lead to the preview of just these.
 	p.Open(c.url + "/console/failures?batch=" + string(c.failed))
-	if got := browser.Eval[string](p, `document.querySelector("tbody td.n").innerText`); got != "60" {
+	if got := browser.Eval[string](p, `document.querySelector("tbody td.n").innerText`); got != strconv.Itoa(requeued) {
 		c.t.Errorf("%s jobs are in the first group", got)
 	}
 	p.Click("tbody a[href*='verb=requeue']")
-	says(p, "60 jobs are chosen now")
+	says(p, fmt.Sprint(requeued, " jobs are chosen now"))
 	p.Open(c.url + "/console/jobs?state=failed&batch=" + string(c.failed))
 	browser.Eval[bool](p, `(document.getElementById("verb").value = "requeue") !== ""`)
 	p.Click(".all button")
-	says(p, "60 jobs are chosen now")
+	says(p, fmt.Sprint(requeued, " jobs are chosen now"))
 	c.looks(p, "many-1200")
 	p.Fill("#reason", "the server is back\r")
 	says(p, "the server is back")
-	waitFor(c.t, "the end of the bulk action", func() bool { return regexp.MustCompile(`(?s)done\s+60`).MatchString(p.Text()) })
+	waitFor(c.t, "the end of the bulk action", func() bool { return regexp.MustCompile(fmt.Sprintf(`(?s)done\s+%d`, requeued)).MatchString(p.Text()) })
 	c.looks(p, "bulk-1200")
 	says(other, "failed again")
-	if n := c.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/olga'`); n != 60 {
+	if n := c.count(`select count(*) from accession.event where type = 'job.requeued' and actor = 'user/olga'`); n != requeued {
 		c.t.Errorf("%d jobs were requeued", n)
 	}
 	if wrong := slices.Concat(p.Wrong(), other.Wrong(), live.Wrong()); len(wrong) > 0 {
