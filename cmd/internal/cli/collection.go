@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/views"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
@@ -65,7 +66,7 @@ func (p *program) collectionShow() *cobra.Command {
 		Short:   "Show a collection, its hold and what is held",
 		Long:    "Show a collection as `accession collection ls` does.",
 		Example: "  accession collection show maps\n  accession collection show maps -o json | jq .setting_version",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 		RunE:    served(p, func(args []string) request { in.Name = args[0]; return request{"collection.show", &in} }, func(w io.Writer, c app.Collection) { views.Collections(w, []app.Collection{c}) }),
 	}
 }

@@ -29,13 +29,13 @@ reason.`,
 			long:    "Let deposits be transferred again of which no batch could be made, once the cause is\nrepaired: a profile, or a digest.",
 			example: "  accession drop retry 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
 			as:      dropChange("drop.retry"),
-		}, "DEPOSIT...", cobra.MinimumNArgs(1), same),
+		}, "DEPOSIT...", flags.AtLeast(1), same),
 		changing(p, verb[string]{
 			name: "rm", final: true, short: "Remove deposits from the drop folder, for ever",
 			long:    "Remove deposits from the drop folder. Their files are removed too; who removed them, when\nand why stays, and `accession drop show` shows it. It is refused when the deposit became\na batch.",
 			example: "  accession drop rm 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d --yes",
 			as:      dropChange("drop.rm"),
-		}, "DEPOSIT...", cobra.MinimumNArgs(1), same))
+		}, "DEPOSIT...", flags.AtLeast(1), same))
 	return c
 }
 
@@ -96,7 +96,7 @@ func (p *program) dropShow() *cobra.Command {
 		Use: "show DEPOSIT", Short: "Show what became of a deposit in the drop folder",
 		Long:    "Show whether a deposit waits in the drop folder, was refused or removed, or which batch\nit became.",
 		Example: "  accession drop show 01937f5e-7c3a-7b1e-9d42-5f0f3c1a2b4d",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 		RunE: served(p, func(args []string) request {
 			return request{"upload.show", &operation.UploadShow{UploadID: operation.UploadID{ID: args[0]}, Submitter: submitter}}
 		}, views.Drop),

@@ -34,7 +34,7 @@ func (s *signsIn) Finish(_ context.Context, address, token string, a people.Open
 		return people.Session{}, "", s.fault
 	}
 	if token != "a-token" || a.Code != "good" || address != "192.0.2.1" {
-		return people.Session{}, "", &app.Error{Kind: app.Unauthenticated, What: "sign in", Err: errors.New("it is <b>not</b> good"), Hint: "begin again"}
+		return people.Session{}, "", &app.Error{Kind: app.Unauthenticated, What: "sign in", Err: errors.New("it is <b>not</b> \u202egood"), Hint: "begin\u202e again"}
 	}
 	return people.Session{Token: "ses_new", ExpiresAt: time.Now().Add(time.Hour)}, s.next, nil
 }
@@ -82,7 +82,7 @@ func TestSignInByOpenID(t *testing.T) {
 	}
 	token := &http.Cookie{Name: openIDCookie, Value: "a-token"}
 	w = visited(h, http.MethodGet, OpenIDDone+"?state=st&code=bad&iss=i&error=e", nil, token)
-	if w.Code != http.StatusUnauthorized || kept(t, w, Cookie) != "" || !strings.Contains(w.Body.String(), "it is &lt;b&gt;not&lt;/b&gt; good") || !strings.Contains(w.Body.String(), "begin again") || !strings.Contains(w.Body.String(), `name="password"`) {
+	if w.Code != http.StatusUnauthorized || kept(t, w, Cookie) != "" || !strings.Contains(w.Body.String(), "it is &lt;b&gt;not&lt;/b&gt; ") || !strings.Contains(w.Body.String(), "again") || strings.Contains(w.Body.String(), "\u202e") || !strings.Contains(w.Body.String(), `name="password"`) {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
 	}
 	if want := (people.OpenIDAnswer{State: "st", Code: "bad", Issuer: "i", Error: "e"}); s.finished[0] != want {

@@ -93,7 +93,7 @@ interruption (Ctrl-C) ends the waiting, not the action. Exit code 3: some were r
 			"  accession bulk begin slot open --dataset nights --state DONE --to 2026-11-29T09:00Z --reason \"the link was down\"\n" +
 			"  accession bulk begin discover pause --host data.example.org --reason \"the server is being moved\"\n" +
 			"  accession bulk begin batch cleanup --state completed --older-than 90d --dry-run -o json",
-		Args: cobra.ExactArgs(2),
+		Args: flags.Exactly(2),
 	}
 	c.Flags().StringVar(&r.Filter.Batch, "batch", "", "only jobs or files of this `BID`")
 	c.Flags().StringVar(&r.Filter.Job, "job", "", "only files of this `JID`")
@@ -291,7 +291,7 @@ func more(w io.Writer, next app.Cursor) {
 // about returns a command about one bulk action.
 func (e Env) about(name, short, long string, in func(id operation.BulkID) any) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " ID", Short: short, Long: long, Example: "  accession bulk " + name + " " + sample, Args: cobra.ExactArgs(1),
+		Use: name + " ID", Short: short, Long: long, Example: "  accession bulk " + name + " " + sample, Args: flags.Exactly(1),
 		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
 			now, err := door.Carry[bulk.Action](ctx, d, "bulk."+name, in(operation.BulkID{ID: args[0]}))
 			if err != nil {
@@ -316,7 +316,7 @@ func (e Env) items() *cobra.Command {
 	var outcome string
 	c := &cobra.Command{
 		Use: "items ID", Short: "List what a bulk action has taken", Long: "List the things that a bulk action has taken, in the order of their ids: what\nbecame of each, and why it was refused.",
-		Example: "  accession bulk items " + sample + " --outcome refused -o json", Args: cobra.ExactArgs(1),
+		Example: "  accession bulk items " + sample + " --outcome refused -o json", Args: flags.Exactly(1),
 		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
 			page, err := door.Carry[app.Page[bulk.Item]](ctx, d, "bulk.items", &operation.BulkItems{BulkID: operation.BulkID{ID: args[0]},
 				Page: operation.Page{Limit: limit, Cursor: string(from)}, Outcome: outcome})

@@ -55,7 +55,7 @@ error: no directory is empty because its server failed.
 It is asked for under a profile, whose fetch.allow opens addresses of the local network.`,
 		Example: "  accession discover look https://data.example.org/night/ --profile maps --pattern '*.fits'\n" +
 			"  accession discover look https://data.example.org/ --profile maps --recursive --newer-than 7d -o json | jq -r '.files[].url'",
-		Args: cobra.ExactArgs(1),
+		Args: flags.Exactly(1),
 	}
 	c.Flags().StringVar(&in.Profile, "profile", "", "the `PROFILE` under which the directory is asked for; required")
 	_ = c.MarkFlagRequired("profile") // it is there

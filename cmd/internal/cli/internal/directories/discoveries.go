@@ -41,7 +41,7 @@ that come later, and those that are missing, are in report reconciliation.`,
 		Example: "  accession discover add https://data.example.org/night/ --dataset nights --reason \"the survey begins\"\n" +
 			"  accession discover add https://data.example.org/ --dataset nights --name old --recursive --pattern '*.fits' --every 1h --reason \"older nights too\"\n" +
 			"  accession discover add https://data.example.org/night/ --dataset nights --group-by '^([0-9]{8})_' --deposit maps --complete-marker '*.done' --reason \"archive whole nights\"",
-		Args: cobra.ExactArgs(1),
+		Args: flags.Exactly(1),
 	}
 	name := c.Flags().String("name", "", "its `NAME`")
 	c.Flags().StringVar(&in.Body.Dataset, "dataset", "", "the `DATASET` of its files; required")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/cmd/internal/export"
 	"github.com/accession-ingest/accession/domain/manifest"
@@ -48,7 +49,7 @@ its line, what is wrong, what to do, and what becomes of the deposit: it is refu
 object of the row fails, or what is written is not taken as it stands (warning). No URL
 is fetched. Exit code 1 if anything would be refused or fail.`,
 		Example: "  accession manifest check maps.checkm\n  accession manifest check maps.checkm -o json | jq -r '.faults[] | [.line, .code] | @tsv'",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 		RunE: e.Anywhere(func(_ context.Context, args []string) error {
 			text, err := e.read(args[0])
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
+	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
 	"github.com/accession-ingest/accession/domain/manifest"
 )
@@ -48,7 +49,7 @@ output gets the manifest without --out.`,
 		Example: `  accession manifest make maps --base https://example.org/maps --out maps.checkm
   accession manifest make maps --base https://example.org/maps --each > maps.checkm
   accession manifest make https://example.org/maps/{north,south}.tif --out maps.checkm`,
-		Args: cobra.MinimumNArgs(1),
+		Args: flags.AtLeast(1),
 	}
 	c.Flags().StringVar(&base, "base", "", "`URL` under which the files are served (required)")
 	c.Flags().StringVar(&out, "out", "", "write the manifest to `FILE`, and keep digests in FILE.digests meanwhile")

@@ -102,7 +102,7 @@ func (e Env) show() *cobra.Command {
 		Short:   "Show an object and its versions",
 		Long:    "Show an object as the inventory has it, and its versions, newest first.",
 		Example: "  accession object show " + sample,
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
 			v, err := door.Carry[objects.View](ctx, d, "object.show", &operation.ObjectID{ID: args[0]})
 			if err != nil {
@@ -151,7 +151,7 @@ func (e Env) files() *cobra.Command {
 		Short:   "List the files of a version of an object",
 		Long:    "List the files of a version: those of the depositor, then those of the system.",
 		Example: "  accession object files " + sample + " --version 1",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 	}
 	v := of(c)
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
@@ -180,7 +180,7 @@ func (e Env) get() *cobra.Command {
 that is there when all of it was compared with its digest. Exit code 8: the file is not
 what was stored; what was written to the standard output is then not to be used.`,
 		Example: "  accession object get " + sample + " north.tif --out north.tif\n  accession object get " + sample + " accession-erc.txt --kind system",
-		Args:    cobra.ExactArgs(2),
+		Args:    flags.Exactly(2),
 	}
 	v := of(c)
 	c.Flags().StringVar(&out, "out", "", "write to this `FILE`, which must not exist; - is the standard output")
@@ -220,7 +220,7 @@ digests. A file is there under its name when all of it is on disk and was compar
 its digest. After an interruption the same command continues. Another file that is there
 is never replaced.`,
 		Example: "  accession object export " + sample + " --dir harbour\n  accession object export " + sample + " --version 1 --dir harbour-1 -o json",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 	}
 	v := of(c)
 	c.Flags().StringVar(&dir, "dir", "", "`DIRECTORY`, which is created if need be")

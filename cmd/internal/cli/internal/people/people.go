@@ -130,7 +130,7 @@ func (e Env) userAdd() *cobra.Command {
 		Short:   "Add a user",
 		Long:    "Add a user, who may do nothing yet: see accession user grant, user password and key add.\nThe name is the submitter of the user's deposits.",
 		Example: "  accession user add ana --display-name \"Ana Li\" --mail ana@example.org",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 	}
 	f, why, dry := said(c), reason(c), trial(c)
 	c.RunE = e.changes("user.add", func(args []string) (any, error) {
@@ -151,7 +151,7 @@ Connect provider. What is not given stays as it is. With --openid-issuer and
 --openid-subject the person of that subject signs in as the user, whose sessions
 end; with both empty no person does.`,
 		Example: "  accession user set ana --mail ana@example.org\n  accession user set ana --openid-issuer https://login.example.org --openid-subject 248289761001",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 	}
 	f, why, dry := said(c), reason(c), trial(c)
 	c.Flags().StringVar(&who.Issuer, "openid-issuer", "", "the setting openid_issuer, as it is: `URL`")
@@ -170,7 +170,7 @@ end; with both empty no person does.`,
 
 func (e Env) userShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show a user and its rights", Long: "Show a user and its rights.", Example: "  accession user show ana -o json", Args: cobra.ExactArgs(1),
+		Use: "show NAME", Short: "Show a user and its rights", Long: "Show a user and its rights.", Example: "  accession user show ana -o json", Args: flags.Exactly(1),
 		RunE: e.Over(func(ctx context.Context, d door.Door, args []string) error {
 			u, err := door.Carry[people.User](ctx, d, "user.show", &operation.UserName{Name: args[0]})
 			if err != nil {
@@ -222,7 +222,7 @@ func (e Env) userPassword() *cobra.Command {
 		Long: `Set the password of a user, whose sessions end. It is asked for at the terminal, and not
 shown; with --stdin it is the first line of the standard input.`,
 		Example: "  accession user password ana\n  accession user password ana --stdin --reason \"forgotten\"",
-		Args:    cobra.ExactArgs(1),
+		Args:    flags.Exactly(1),
 	}
 	why, dry := reason(c), trial(c)
 	c.Flags().BoolVar(&stdin, "stdin", false, "read the password from the standard input")
@@ -268,7 +268,7 @@ func (e Env) userAble(enable bool) *cobra.Command {
 	c := &cobra.Command{
 		Use: "disable NAME", Short: "Let a user do nothing more",
 		Long:    "Let a user do nothing more: password and keys are refused, sessions end. What was\ndeposited goes on. accession user enable undoes it.",
-		Example: "  accession user disable ana --reason \"has left\"", Args: cobra.ExactArgs(1),
+		Example: "  accession user disable ana --reason \"has left\"", Args: flags.Exactly(1),
 	}
 	verb, sentence := "disable", "%s may do nothing any more"
 	if enable {
@@ -293,7 +293,7 @@ func (e Env) userGrant(withdraw bool) *cobra.Command {
 deposits and sees its own deposits, operator sees and acts, admin may do everything
 everywhere.`,
 		Example: "  accession user grant ana depositor --collection maps --collection texts\n  accession user grant ben operator --all",
-		Args:    cobra.ExactArgs(2),
+		Args:    flags.Exactly(2),
 	}
 	verb, did := "grant", "%s is %s now"
 	if withdraw {
@@ -331,7 +331,7 @@ func (e Env) keyAdd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "add USER", Short: "Make an API key of a user",
 		Long:    "Make an API key and show it, once. With --role or --collection it has a part of its\nuser's rights only.",
-		Example: "  accession key add ana --label scanner\n  accession key add ana --role depositor --collection maps --expires 90d -o json", Args: cobra.ExactArgs(1),
+		Example: "  accession key add ana --label scanner\n  accession key add ana --role depositor --collection maps --expires 90d -o json", Args: flags.Exactly(1),
 	}
 	c.Flags().StringVar(&label, "label", "", "what the key is for: `TEXT`")
 	c.Flags().StringArrayVar(&roles, "role", nil, "rights of this `ROLE` only; may be given several times")
@@ -373,7 +373,7 @@ func (e Env) keyAdd() *cobra.Command {
 func (e Env) keyRevoke() *cobra.Command {
 	c := &cobra.Command{
 		Use: "revoke PREFIX", Short: "Revoke an API key", Long: "Revoke an API key: it is refused from now on. PREFIX is what accession key ls shows.",
-		Example: "  accession key revoke k3w5q2xa --reason \"was in a log\"", Args: cobra.ExactArgs(1),
+		Example: "  accession key revoke k3w5q2xa --reason \"was in a log\"", Args: flags.Exactly(1),
 	}
 	why, dry := reason(c), trial(c)
 	c.RunE = e.Over(func(ctx context.Context, d door.Door, args []string) error {
