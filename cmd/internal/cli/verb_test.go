@@ -203,7 +203,7 @@ func TestOperatorsCommandLines(t *testing.T) {
 		{"profile show maps -o json", 0, []string{`"timeout": "1h0m0s"`}},
 		{"profile show charts", 5, []string{`no profile is named "charts"; known are: maps; it could not be asked whether one was set: `}},
 		{"profile check", 0, []string{"the profiles are valid: maps"}},
-		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: title: ", "hint: deploy/profiles/reference.yaml"}},
+		{"profile check " + bad, 2, []string{"a.yaml:1: name: ", "b.yaml:1: title: ", "hint: `accession profile init` writes a profile that explains every field"}},
 		{"profile check " + bad + "/none", 4, []string{"no such file or directory"}},
 	} {
 		code, out, errs := call(t, env, strings.Fields(c.args)...)
