@@ -380,13 +380,13 @@ func (x *claims) unlock(ctx context.Context, c *eventstore.Claim) error {
 		if session.Closed(c.Lost) {
 			return none, nil // the lock ended with the session
 		}
-		if again {
-			if ours, err := x.holdsLock(ctx, c); err != nil || !ours {
-				return none, err
-			}
-		}
-		again = true
 		for _, ops := range []layout.Ops{x.reader.root.Release(c), x.reader.root.Unlock(c)} {
+			if again {
+				if ours, err := x.holdsLock(ctx, c); err != nil || !ours {
+					return none, err
+				}
+			}
+			again = true
 			if _, err = x.session.TryMulti(ctx, "zklive/claim/release", ops); !session.Answered(err) {
 				break
 			}
