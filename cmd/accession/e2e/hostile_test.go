@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,14 +22,16 @@ import (
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/fair"
 	"github.com/accession-ingest/accession/eventstore"
+	"github.com/accession-ingest/accession/internal/testkit/bucket"
 )
 
 // holder is a server that holds the requests of some methods: it does not answer them,
-// drips, or announces more than it sends.
+// drips, or announces more than it sends. In its bucket it holds what writes files of objects.
 type holder struct {
 	*httptest.Server
 	methods     string
 	drips, lies bool
+	bucket      *httputil.ReverseProxy // to the rest of a bucket, nil = none
 
 	mu                       sync.Mutex
 	held, most, began, ended int
@@ -48,6 +52,12 @@ func newHolder(t testing.TB, methods string, drips bool) *holder {
 
 // ServeHTTP implements http.Handler.
 func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	object, _, file := strings.Cut(r.URL.Path, "/v1/")
+	stores := file && r.Method == http.MethodPut
+	if strings.HasPrefix(r.URL.Path, "/archive/") && !stores {
+		h.bucket.ServeHTTP(rw, r)
+		return
+	}
 	_, _ = io.Copy(io.Discard, r.Body) // else it is not seen that the client has gone
 	if h.lies {
 		rw.Header().Set("Content-Length", fmt.Sprint(announced))
@@ -60,7 +70,7 @@ func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		_, _ = rw.Write([]byte("that is all"))
 		_ = http.NewResponseController(rw).Flush()
 	}
-	if object, _, stores := strings.Cut(r.URL.Path, "/v1/"); stores && !h.first(object) {
+	if stores && !h.first(object) {
 		<-r.Context().Done() // a step counts once, however many files it stores at once
 		return
 	}
@@ -83,6 +93,18 @@ func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// holdsBucket gives it a bucket and returns the URL of that.
+func (h *holder) holdsBucket(t testing.TB) string {
+	t.Helper()
+	at, err := url.Parse(bucket.Serve(t, true, "archive").URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.bucket = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+	here := bucket.Server{URL: h.URL}
+	return here.Location("archive", "")
 }
 
 // count counts a request that begins or ends, and returns how many have begun.
@@ -368,7 +390,7 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 		name, daemon, methods string
 		of                    domain.SubmissionType
 		submitters            int
-		rocks                 string // what the profile of the hostile deposits says besides, %s = the server
+		rocks                 string // what the profile of the hostile deposits says besides, %s = the server or its bucket
 		byDefault             bool
 	}{
 		{"GET hangs", domain.DaemonJobDownloading, "GET", domain.TypeFile, 1, "", false},
@@ -376,13 +398,13 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 		{"HEAD hangs", domain.DaemonJobEstimating, "HEAD GET", domain.TypeFile, 1, "", false},
 		{"manifest drips", domain.DaemonBatchPending, "GET", domain.TypeBatchManifest, 2, "", false},
 		{"object manifest hangs", domain.DaemonJobPending, "GET", domain.TypeObjectManifest, 2, "", false},
-		{"store hangs", domain.DaemonJobProcessing, "PUT", domain.TypeFile, 2, "storage: " + heldScheme + "://%s", false},
-		{"callback hangs", domain.DaemonJobNotify, "POST", domain.TypeFile, 1, "callback: {url: 'http://%s/callback'}", false},
+		{"store hangs", domain.DaemonJobProcessing, "PUT", domain.TypeFile, 2, "storage: '%s'", false},
+		{"callback hangs", domain.DaemonJobNotify, "POST", domain.TypeFile, 1, "callback: {url: '%s/callback'}", false},
 		{"manifest hangs by default", domain.DaemonBatchPending, "GET", domain.TypeBatchManifest, 1, "", true},
 		{"HEAD hangs by default", domain.DaemonJobEstimating, "HEAD GET", domain.TypeFile, 2, "", true},
 		{"GET drips by default", domain.DaemonJobDownloading, "GET", domain.TypeFile, 2, "", true},
-		{"store hangs by default", domain.DaemonJobProcessing, "PUT", domain.TypeFile, 1, "storage: " + heldScheme + "://%s", true},
-		{"callback hangs by default", domain.DaemonJobNotify, "POST", domain.TypeFile, 2, "callback: {url: 'http://%s/callback'}", true},
+		{"store hangs by default", domain.DaemonJobProcessing, "PUT", domain.TypeFile, 1, "storage: '%s'", true},
+		{"callback hangs by default", domain.DaemonJobNotify, "POST", domain.TypeFile, 2, "callback: {url: '%s/callback'}", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -393,10 +415,13 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 					"step_timeout=24h", "fetch_callback_timeout=1h", "queue_concurrency=metadata=1000")
 			}
 			in := newForProcesses(t, fetch, settings...)
-			in.program = os.Args[0] // it knows the store that hangs
 			bad, good := newHolder(t, c.methods, strings.Contains(c.name, "drips")), goodServer(t)
 			bad.lies = strings.HasSuffix(c.name, "lies")
-			in.profileOfHostile(fetch, strings.ReplaceAll(c.rocks, "%s", strings.TrimPrefix(bad.URL, "http://")))
+			at := bad.URL
+			if strings.HasPrefix(c.rocks, "storage:") {
+				at = bad.holdsBucket(t)
+			}
+			in.profileOfHostile(fetch, strings.ReplaceAll(c.rocks, "%s", at))
 			workers := 0
 			for _, d := range daemon.Daemons {
 				if d.Name == c.daemon {

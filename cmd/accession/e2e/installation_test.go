@@ -23,7 +23,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
-	"github.com/accession-ingest/accession/cmd/internal/cli"
 	"github.com/accession-ingest/accession/cmd/internal/config"
 	"github.com/accession-ingest/accession/cmd/internal/stack"
 	"github.com/accession-ingest/accession/cmd/internal/wire"
@@ -36,16 +35,9 @@ import (
 	"github.com/accession-ingest/accession/projections/projtest"
 )
 
-// asProgram makes the test binary be the program itself, with an object store of its own.
-const asProgram = "ACCESSION_TEST_AS_PROGRAM"
-
 func TestMain(m *testing.M) {
 	if stack.ChildMain() { // NATS of a test's own stack
 		return
-	}
-	if os.Getenv(asProgram) != "" {
-		registerHeldStore()
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.System()))
 	}
 	flag.Parse()
 	explicit := false

@@ -41,7 +41,7 @@ func (in *installation) commandOf(binary string, args ...string) *exec.Cmd {
 		all = append(all, "--set", key+"="+value)
 	}
 	cmd := exec.Command(binary, append(all, args...)...) //nolint:noctx // the test ends it by signals
-	cmd.Env = slices.Concat(os.Environ(), []string{asProgram + "=1"}, in.environ)
+	cmd.Env = append(os.Environ(), in.environ...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
