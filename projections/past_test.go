@@ -64,7 +64,7 @@ func comparePast(ctx context.Context, t *testing.T, db query.DB, past *query.Pas
 		same("reports", reports, err, only(past.Reports(), func(x query.BatchReport) bool { return x.BatchID == string(r.BatchID) }), nil)
 		warnings, err := query.Warnings(ctx, db, r.BatchID, 1000)
 		same("warnings", warnings, err, past.Warnings(r.BatchID), nil)
-		retries, err := query.Retries(ctx, db, r.BatchID, 1000)
+		retries, err := query.Retries(ctx, db, query.RetryFilter{Batch: r.BatchID, Limit: 1000})
 		same("retries", retries, err, only(past.Retries(domain.KindJob), func(x query.Retry) bool { return x.BatchID == string(r.BatchID) }), nil)
 	}
 	switch r.Aggregate.Kind {

@@ -133,6 +133,15 @@ func TestListsHaveTheirIndexes(t *testing.T) {
 		}
 	}
 	planned := &projtest.Planned{Pool: db}
+	for _, f := range []query.RetryFilter{{}, {AfterJob: "jid0000000001", AfterNumber: 1}, {Code: "timeout", Outcome: "open"}} {
+		f.Batch = "bid0000000001"
+		if _, err := query.Retries(ctx, planned, f); err != nil {
+			t.Error(err)
+		}
+	}
+	if whole := planned.Whole(); len(whole) > 0 {
+		t.Errorf("failed attempts of a batch are read from end to end: %v", whole)
+	}
 	for name, f := range map[string]query.Filter{
 		"submitter": {Submitter: "rare"}, "collection": {Collection: "rare"}, "profile": {Profile: "rare"}, "host": {Host: "rare"}, "code": {Code: "rare"},
 		"what a depositor sees": {Sees: &access.Filter{Submitter: "rare"}},

@@ -123,7 +123,7 @@ func TestRetries(t *testing.T) {
 		return fmt.Sprintf("%s %d %s %s %s %s", r.JobID[12:], r.Attempt, r.FailedIn, r.Code, to, r.Outcome)
 	}
 	read := func(db *pgxpool.Pool) []string {
-		rows, err := query.Retries(context.Background(), db, id, 0)
+		rows, err := query.Retries(context.Background(), db, query.RetryFilter{Batch: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,6 +147,34 @@ func TestRetries(t *testing.T) {
 	db := projected(t, w)
 	if diff := cmp.Diff(want, read(db)); diff != "" {
 		t.Fatal(diff)
+	}
+	all, err := query.Retries(t.Context(), db, query.RetryFilter{Batch: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		f    query.RetryFilter
+		want []int
+	}{
+		"of a job": {query.RetryFilter{Job: jobs[3]}, []int{3, 4}}, "by code": {query.RetryFilter{Code: "http_status"}, []int{0, 1, 3, 5}},
+		"by outcome": {query.RetryFilter{Outcome: "succeeded"}, []int{1, 5}}, "not yet failed": {query.RetryFilter{Since: all[0].FailedAt.Add(240 * time.Hour)}, nil},
+		"failed before": {query.RetryFilter{Until: all[2].FailedAt}, []int{0, 1}}, "within a job": {query.RetryFilter{AfterJob: jobs[3], AfterNumber: all[3].Number}, []int{4, 5}},
+		"the first": {query.RetryFilter{Limit: 2}, []int{0, 1}}, "of another batch": {query.RetryFilter{Batch: "bid0000009999"}, nil},
+	} {
+		if c.f.Batch == "" {
+			c.f.Batch = id
+		}
+		rows, err := query.Retries(t.Context(), db, c.f)
+		var got, want []string
+		for _, r := range rows {
+			got = append(got, line(r))
+		}
+		for _, n := range c.want {
+			want = append(want, line(all[n]))
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v (%v), want %v", name, got, err, want)
+		}
 	}
 	one, err := query.RetriesOfJob(context.Background(), db, jobs[3])
 	if err != nil || len(one) != 2 {

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/internal/fold"
 	"github.com/accession-ingest/accession/projections/internal/pgdb"
 	"github.com/accession-ingest/accession/projections/internal/tables"
 )
@@ -61,11 +63,27 @@ func Messages(ctx context.Context, db Reader, id domain.BatchID) ([]Message, err
 	return rows, wrap("messages about "+string(id), err)
 }
 
-// Retries lists up to limit (0 = 100) failed attempts of a batch's jobs, job by
-// job.
-func Retries(ctx context.Context, db Reader, id domain.BatchID, limit int) ([]Retry, error) {
-	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{BatchID: string(id), MaxRows: atMost(limit)})
-	return rows, wrap("retry history of "+string(id), err)
+// RetryFilter chooses failed attempts of the jobs of a batch.
+type RetryFilter struct {
+	Batch        domain.BatchID
+	Job          domain.JobID // "" = of any of its jobs
+	Code         domain.Code  // of the reason, "" = any
+	Outcome      string       // one of [Outcomes], "" = any
+	Since, Until time.Time    // when they failed, zero = at any time
+	AfterJob     domain.JobID // the job and number of the last of the page before
+	AfterNumber  int64
+	Limit        int // at most (default 100)
+}
+
+// Outcomes are what may have become of a failed attempt.
+var Outcomes = []string{fold.OutcomeOpen, fold.OutcomeSucceeded, fold.OutcomeFailedAgain, fold.OutcomeDeleted, fold.OutcomeAbandoned}
+
+// Retries lists failed attempts of a batch's jobs, job by job.
+func Retries(ctx context.Context, db Reader, f RetryFilter) ([]Retry, error) {
+	rows, err := pgdb.New(db).RetryHistory(ctx, pgdb.RetryHistoryParams{
+		BatchID: string(f.Batch), JobID: string(f.Job), Code: string(f.Code), Outcome: f.Outcome, Since: given(f.Since), Until: given(f.Until),
+		AfterJob: string(f.AfterJob), AfterNumber: f.AfterNumber, MaxRows: atMost(f.Limit)})
+	return rows, wrap("retry history of "+string(f.Batch), err)
 }
 
 // JobByID returns one job, or ErrNotFound.

@@ -33,7 +33,14 @@ select * from report.batch_summary where batch_id = @batch_id;
 select * from accession.batch_report where batch_id = @batch_id order by report;
 
 -- name: RetryHistory :many
-select * from report.retry_history where batch_id = @batch_id and kind = 'job' order by job_id, attempt limit @max_rows;
+-- Of its jobs, a page at a time; a number is that of the event among the job's events.
+select * from report.retry_history
+where batch_id = @batch_id and kind = 'job' and (@job_id::text = '' or job_id = @job_id)
+    and (@code::text = '' or code = @code) and (@outcome::text = '' or outcome = @outcome)
+    and (sqlc.narg(since)::timestamptz is null or failed_at >= sqlc.narg(since))
+    and (sqlc.narg(until)::timestamptz is null or failed_at < sqlc.narg(until))
+    and (job_id, number) > (@after_job::text, @after_number::bigint)
+order by job_id, number limit @max_rows;
 
 -- name: Jobs :many
 select * from accession.job

@@ -19,7 +19,8 @@ import (
 
 // TestConsoleShowsCallbacks: the page of a batch has the callbacks about its jobs, first that which
 // did not arrive, with the receiver, the attempts and why; nothing of the URL but its host. What the
-// receiver takes after the job is requeued shows as delivered. Where there are many, a list has all.
+// receiver takes after the job is requeued shows as delivered. Where there are many, a list has all, and so it is
+// with failed attempts.
 func TestConsoleShowsCallbacks(t *testing.T) {
 	t.Parallel()
 	in := newInstallation(t, "listen_http=127.0.0.1:0")
@@ -86,60 +87,93 @@ func TestConsoleShowsCallbacks(t *testing.T) {
 		t.Error("the page was loaded again")
 	}
 	c.listsCallbacks(p, page, batch)
+	c.listsRetries(p, page, batch)
 	if wrong := p.Wrong(); len(wrong) > 0 {
 		t.Error(wrong)
 	}
 }
 
-// listsCallbacks compares the list of many callbacks, on all its pages, in another order and as a
-// file, with statements.
+// longList is a list of the console of what the jobs of a batch have, of which there are many.
+type longList struct {
+	path, caption string // of the page, after that of the batch, and of its table
+	rows          string // what there is: a statement that selects job_id, up to the conditions
+	order         string // of the list
+	filter        string // of a part of it, as its address and as its conditions have it
+	where         string
+	sort, by      string // another order, as its address and as SQL have it
+	all, chosen   int
+	flags         []string // of the command with that filter
+}
+
+// listsCallbacks compares the list of many callbacks with statements.
 func (c *consoled) listsCallbacks(p *browser.Tab, page string, batch domain.BatchID) {
 	c.t.Helper()
 	_, err := c.db.Exec(c.ctx(), `insert into record.delivery (key, channel, about, batch_id, job_id, recipients, state, attempts, last_error, last_attempt_at)
 		select 'made/' || n, 'callback', 'job', $1, 'jid' || lpad((1000 + n)::text, 10, '0'), array['https://example.org/done'], case n % 4 when 0 then 'failed' else 'delivered' end, n * 37 % 101, '', now() from generate_series(1, 1200) n`, batch)
 	c.must(err)
-	ids := func(sql string) []string {
+	c.lists(p, page, batch, longList{path: "/callbacks", caption: "Callbacks", rows: "select job_id from record.delivery where batch_id = $1 and channel = 'callback'", order: "created_at desc, key desc",
+		filter: "state=failed", where: "state = 'failed'", sort: "-attempts", by: "attempts desc, created_at desc, key desc", all: 1202, chosen: 300, flags: []string{"--state", "failed"}})
+}
+
+// listsRetries compares the list of many failed attempts with statements.
+func (c *consoled) listsRetries(p *browser.Tab, page string, batch domain.BatchID) {
+	c.t.Helper()
+	_, err := c.db.Exec(c.ctx(), `insert into accession.retry (job_id, number, attempt, batch_id, status, class, code, message, worker, failed_at, outcome)
+		select 'jid' || lpad((1000 + n / 2)::text, 10, '0'), 5 + n % 2, 1 + n % 2, $1, 'processing', 'system', case n % 4 when 0 then 'timeout' else 'http_status' end, 'why', '', now() - n * 37 % 101 * interval '1 minute', 'open' from generate_series(1, 1200) n`, batch)
+	c.must(err)
+	failed := c.count("select count(*) from accession.retry where kind = 'job' and batch_id = '" + string(batch) + "'")
+	c.lists(p, page, batch, longList{path: "/retries", caption: "Failed attempts", rows: "select job_id from accession.retry where batch_id = $1 and kind = 'job'", order: "job_id, attempt",
+		filter: "code=timeout", where: "code = 'timeout'", sort: "-failed_at", by: "failed_at desc, job_id, attempt", all: failed, chosen: 300, flags: []string{"--code", "timeout"}})
+}
+
+// lists compares a long list, on all its pages, in another order, as a file and as a command lists it,
+// with statements.
+func (c *consoled) lists(p *browser.Tab, page string, batch domain.BatchID, l longList) {
+	c.t.Helper()
+	ids := func(conditions string) []string {
 		c.t.Helper()
-		rows, err := c.db.Query(c.ctx(), `select job_id from record.delivery where batch_id = $1 and channel = 'callback' `+sql, batch)
+		rows, err := c.db.Query(c.ctx(), l.rows+conditions, batch)
 		c.must(err)
 		all, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		c.must(err)
 		return all
 	}
+	rows := `[aria-label="` + l.caption + `"] tbody tr`
 	p.Open(page)
-	if first := browser.Eval[int](p, `document.querySelectorAll("[aria-label=Callbacks] tbody tr").length`); first != 50 {
-		c.t.Errorf("the page of the batch has %d callbacks", first)
+	if first := browser.Eval[int](p, `document.querySelectorAll('`+rows+`').length`); first != 50 {
+		c.t.Errorf("the page of the batch has %d %s", first, l.caption)
 	}
-	p.Click(`#reports p.note a[href$="/callbacks"]`)
-	p.See("form.filter #f-state")
-	c.looks(p, "list of callbacks")
-	const shown = `[...document.querySelectorAll("[aria-label=Callbacks] tbody tr")].map((r) => r.children[0].innerText)`
+	p.Click(`p.note a[href$="` + l.path + `"]`)
+	p.See("form.filter #f-job")
+	c.looks(p, "list "+l.path)
+	shown := `[...document.querySelectorAll('` + rows + `')].map((r) => r.children[0].innerText)`
 	var got []string
 	for _, limit := range []string{"?limit=1000", ""} {
 		if limit != "" {
-			p.Open(page + "/callbacks" + limit)
+			p.Open(page + l.path + limit)
 		} else {
 			p.Open(c.url + browser.Eval[string](p, `document.querySelector("a[rel=next]").getAttribute("href")`))
 		}
 		got = append(got, browser.Eval[[]string](p, shown)...)
 	}
-	if want := ids("order by created_at desc, key desc"); len(want) != 1202 || !slices.Equal(got, want) {
-		c.t.Errorf("two pages have %d callbacks, of %d: %v", len(got), len(want), got)
+	if want := ids(" order by " + l.order); len(want) != l.all || l.all <= 1000 || !slices.Equal(got, want) {
+		c.t.Errorf("two pages have %d %s, of %d: %v", len(got), l.caption, len(want), got)
 	}
-	p.Open(page + "/callbacks?state=failed&sort=-attempts&limit=1000")
-	want := ids("and state = 'failed' order by attempts desc, created_at desc, key desc")
-	if got := browser.Eval[[]string](p, shown); len(want) != 300 || !slices.Equal(got, want) {
-		c.t.Errorf("by attempts: %v, want %v", got, want)
+	p.Open(page + l.path + "?" + l.filter + "&sort=" + l.sort + "&limit=1000")
+	want := ids(" and " + l.where + " order by " + l.by)
+	if got := browser.Eval[[]string](p, shown); len(want) != l.chosen || !slices.Equal(got, want) {
+		c.t.Errorf("%s by %s: %v, want %v", l.caption, l.sort, got, want)
 	}
-	lines := strings.Split(strings.TrimSpace(browser.Eval[string](p, `fetch("/console/batches/`+string(batch)+`/callbacks.csv?state=failed&sort=-attempts").then((r) => r.text())`)), "\n")
+	lines := strings.Split(strings.TrimSpace(browser.Eval[string](p, `fetch("/console/batches/`+string(batch)+l.path+`.csv?`+l.filter+"&sort="+l.sort+`").then((r) => r.text())`)), "\n")
 	for i, line := range lines {
 		lines[i], _, _ = strings.Cut(line, ",")
 	}
 	if lines[0] != "job_id" || !slices.Equal(lines[1:], want) {
 		c.t.Errorf("the file has %v, want %v", lines, want)
 	}
-	var items app.Page[app.Callback]
-	c.must(json.Unmarshal([]byte(c.says(0, []string{"batch", "callbacks", "--state", "failed", "--limit", "2", "-o", "json", string(batch)})), &items))
-	c.says(0, []string{"batch", "callbacks", "--state", "failed", "--limit", "2", "--cursor", string(items.Next), string(batch)}, ids("and state = 'failed' order by created_at desc, key desc offset 2 limit 1")[0])
-	c.says(4, []string{"batch", "callbacks", "bid0000009999"}, "there is no such batch")
+	command := append([]string{"batch", strings.TrimPrefix(l.path, "/"), string(batch), "--limit", "2"}, l.flags...)
+	var items app.Page[struct{}]
+	c.must(json.Unmarshal([]byte(c.says(0, append(command, "-o", "json"))), &items))
+	c.says(0, append(command, "--cursor", string(items.Next)), ids(" and " + l.where + " order by " + l.order + " offset 2 limit 1")[0])
+	c.says(4, []string{command[0], command[1], "bid0000009999"}, "there is no such batch")
 }

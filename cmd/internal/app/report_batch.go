@@ -55,7 +55,7 @@ func (a *App) BatchReport(ctx context.Context, id domain.BatchID, limit int) (v 
 	v.ReportsMade = notNil(ask(ctx, t, query.Reports, id))
 	v.Jobs = notNil(ask(ctx, t, query.Jobs, JobFilter{Batch: id, Limit: limit}))
 	v.Retries = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]Retry, error) {
-		return query.Retries(ctx, db, id, limit)
+		return query.Retries(ctx, db, query.RetryFilter{Batch: id, Limit: limit})
 	}, id))
 	v.Warnings = notNil(ask(ctx, t, func(ctx context.Context, db query.Reader, id domain.BatchID) ([]ManifestWarning, error) {
 		return query.Warnings(ctx, db, id, limit)

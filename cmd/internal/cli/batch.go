@@ -10,6 +10,7 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/callbacks"
+	"github.com/accession-ingest/accession/cmd/internal/app/retries"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/door"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/flags"
 	"github.com/accession-ingest/accession/cmd/internal/cli/internal/render"
@@ -73,7 +74,7 @@ the end of the retention time. Objects, history and reports stay.`,
 		Short:   "List, show, report on and change batches",
 		Long:    "Each deposit is a batch: one job for a file or an object, many for a manifest of objects.",
 		Example: "  accession batch ls --state failed\n  accession batch report bid0000000001",
-	}, append(changes, p.batchLs(), p.batchShow(), p.batchReport(), p.batchCallbacks())...)
+	}, append(changes, p.batchLs(), p.batchShow(), p.batchReport(), p.batchRetries(), p.batchCallbacks())...)
 }
 
 func (p *program) batchLs() *cobra.Command {
@@ -158,6 +159,35 @@ erases no earlier failure. With --at, report as of that time.`,
 	}
 	flags.Limit(c, &limit, 1000, "jobs and failed attempts")
 	flags.At(c, &then)
+	return c
+}
+
+func (p *program) batchRetries() *cobra.Command {
+	var in operation.BatchRetries
+	var job domain.JobID
+	var from app.Cursor
+	c := &cobra.Command{
+		Use:   "retries BATCH",
+		Short: "List the failed attempts of the jobs of a batch, job by job",
+		Long: `List the failed attempts of the jobs of a batch, job by job: in which state each failed
+and why, and what became of it. Success erases none. For the next page, give --cursor;
+` + "`accession report retries --batch BATCH`" + ` has those of its files too.`,
+		Example: "  accession batch retries bid0000000001 --outcome open\n  accession batch retries bid0000000001 --code timeout -o json",
+		Args:    one("batch id", domain.ParseBatchID),
+		RunE: served(p, func(args []string) request {
+			in.ID, in.Job, in.Cursor = args[0], string(job), string(from)
+			return request{"batch.retries", &in}
+		}, func(w io.Writer, page app.Page[app.Retry]) {
+			views.Retries(w, page.Items)
+			more(w, page, "failed attempts")
+		}),
+	}
+	flags.Parsed(c, &job, "job", "", "only those of this `JOB`", flags.Optional(domain.ParseJobID))
+	c.Flags().StringVar(&in.Code, "code", "", "only those with a reason of this `CODE`")
+	flags.Parsed(c, &in.Outcome, "outcome", "", "only those that ended in this `OUTCOME`: "+strings.Join(retries.Outcomes, ", "), flags.Optional(flags.Among(retries.Outcomes...)))
+	flags.Age(c, &in.Since, &in.OlderThan, "those", "that failed")
+	flags.Cursor(c, &from)
+	flags.Limit(c, &in.Limit, flags.ListLimit, "failed attempts")
 	return c
 }
 

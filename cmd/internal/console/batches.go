@@ -16,6 +16,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/callbacks"
 	"github.com/accession-ingest/accession/cmd/internal/app/hint"
+	"github.com/accession-ingest/accession/cmd/internal/app/retries"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
@@ -75,6 +76,7 @@ type batchPage struct {
 	FilesBar       cell.Bar
 	Jobs           table.Table
 	Failures       table.Table // failed attempts, in the order of their jobs
+	AllFailures    string      // the list of them
 	Life           table.Table
 	Mails          table.Table
 	Callbacks      table.Table
@@ -152,28 +154,31 @@ func (*Console) batch(v *visit) (page, error) {
 	return page{Name: "batch", Title: d.Title, Where: "batches", Moment: momentOf(b.At), Follow: followed(b.At, "batch", b.ID), Data: d, Tables: in}, nil
 }
 
-// most is how many jobs and failed attempts of a batch its page sorts.
+// most is how many jobs and failed attempts of a batch its page sorts as of a moment.
 const most = 1000
 
 // tables adds what the batch has to its page. Its jobs and failed attempts may be the first of many:
-// the list has all jobs that there are now, a report all attempts.
+// lists have all that there are now.
 func (d *batchPage) tables(in *table.Within, r batchReport) {
-	of := url.Values{"batch": {d.ID}}
 	switch {
 	case d.Truncated && d.At == nil:
-		d.Jobs = jobsOfBatch.FirstIn(in, "jobs", d.BatchView.Jobs, Path+"jobs", of)
+		d.Jobs = jobsOfBatch.FirstIn(in, "jobs", d.BatchView.Jobs, Path+"jobs", url.Values{"batch": {d.ID}})
 	case d.JobsTotal > most:
 		d.Jobs = jobsOfBatch.Table(d.BatchView.Jobs)
 	default:
 		d.Jobs = jobsOfBatch.In(in, "jobs", d.BatchView.Jobs)
 	}
-	if d.Failures = failureColumns.Table(r.Retries); r.RetriesTotal <= most {
+	switch {
+	case d.At == nil && r.RetriesTotal > shownOf:
+		d.Cut, d.AllFailures = r.RetriesTotal, toBatch(d.ID)+retriesPath
+		d.Failures = attemptColumns.FirstIn(in, "failures", r.Retries[:min(shownOf, len(r.Retries))], d.AllFailures, nil)
+	case r.RetriesTotal > most:
+		d.Cut, d.Failures = r.RetriesTotal, failureColumns.Table(r.Retries)
+	default:
 		d.Failures = failureColumns.In(in, "failures", r.Retries)
-	} else if d.At == nil {
-		d.Failures.Name, d.Failures.CSV = "failures", form.Address(Path+"reports/retries", of, "format", "csv")
-	}
-	if r.RetriesTotal > int64(len(r.Retries)) {
-		d.Cut = r.RetriesTotal
+		if r.RetriesTotal > int64(len(r.Retries)) {
+			d.Cut = r.RetriesTotal
+		}
 	}
 	d.ReportsMade = reportColumns.In(in, "reports", r.ReportsMade)
 	d.Mails = mailColumns.In(in, "mails", d.Messages)
@@ -224,8 +229,9 @@ var mailColumns = table.Columns[app.Message]{Title: "Mails", None: "No mail abou
 	table.Col("error", "Error", func(m app.Message) any { return m.Error }),
 }}
 
-// callbacksPath is that of the list of all callbacks about the jobs of a batch, after that of its page.
-const callbacksPath = "/callbacks"
+// retriesPath and callbacksPath are those of the lists of all failed attempts of the jobs of a batch,
+// and of all callbacks about them, after that of its page.
+const retriesPath, callbacksPath = "/retries", "/callbacks"
 
 var callbackColumns = table.Columns[app.Callback]{Operation: "batch.callbacks", Names: []string{"id"}, Title: "Callbacks", None: "No callback about its jobs was made.", List: []table.Column[app.Callback]{
 	table.Col("job_id", "Job", func(c app.Callback) any { return cell.To(c.Job, toJob(c.Job)) }),
@@ -238,9 +244,17 @@ var callbackColumns = table.Columns[app.Callback]{Operation: "batch.callbacks", 
 }}
 
 func (*Console) callbacks(v *visit) (page, error) {
+	return listOfBatch(v, callbackColumns, "Callbacks about the jobs of ", field{Name: "state", Label: "State", Choices: callbacks.States})
+}
+
+func (*Console) retries(v *visit) (page, error) {
+	return listOfBatch(v, attemptColumns, "Failed attempts of the jobs of ", field{Name: "outcome", Label: "What became of it", Choices: retries.Outcomes}, field{Name: "code", Label: "Code"})
+}
+
+// listOfBatch returns the page of a list of what the jobs of a batch have, which follows the batch.
+func listOfBatch[T any](v *visit, c table.Columns[T], title string, fields ...field) (page, error) {
 	id := v.PathValue("id")
-	p, err := listPage(v, callbackColumns, "Callbacks about the jobs of "+cell.Short(id), "batches",
-		append([]field{{Name: "state", Label: "State", Choices: callbacks.States}, {Name: "job", Label: "Job"}}, age...)...)
+	p, err := listPage(v, c, title+cell.Short(id), "batches", slices.Concat(fields, []field{{Name: "job", Label: "Job"}}, age)...)
 	if l, is := p.Data.(list); is {
 		l.Of = &doable{"The batch", toBatch(id)}
 		p.Data, p.Follow = l, followed(nil, "batch", id)
@@ -263,6 +277,9 @@ var failureColumns = table.Columns[app.Retry]{Title: "Failed attempts", None: "N
 	table.Col("outcome", "What became of it", func(r app.Retry) any { return strings.ReplaceAll(r.Outcome, "_", " ") }),
 	table.Col("resumed_by", "Resumed by", func(r app.Retry) any { return r.ResumedBy }),
 }}
+
+// attemptColumns are those of the list of all failed attempts of the jobs of a batch.
+var attemptColumns = table.Columns[app.Retry]{Operation: "batch.retries", Names: []string{"id"}, Title: failureColumns.Title, None: failureColumns.None, List: failureColumns.List}
 
 // happened is an event in the life of a thing.
 type happened struct {

@@ -77,13 +77,13 @@ func (c *Console) Routes() []Route {
 		{Path, c.page(nowhere), false},
 	}
 	for pattern, show := range map[string]func(*visit) (page, error){
-		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "batches/{id}" + callbacksPath: c.callbacks, "jobs": c.jobs, "jobs/{id}": c.job, "failures": c.failures, "events": c.history,
+		"{$}": c.overview, "batches": c.batches, "batches/{id}": c.batch, "batches/{id}" + retriesPath: c.retries, "batches/{id}" + callbacksPath: c.callbacks, "jobs": c.jobs, "jobs/{id}": c.job, "failures": c.failures, "events": c.history,
 		"files": c.files, "files/{id}": c.file, "queues": c.queues, "servers": c.servers, "bulk": c.bulks, "bulk/{id}": c.bulk,
 		"new": c.newDeposit, "deposits/{id}": c.uploaded, "reports": c.reports, "more": c.more,
 	} {
 		all = append(all, Route{"GET " + Path + pattern, c.page(show), false})
 	}
-	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.Download, "batches/{id}" + callbacksPath: callbackColumns.Download, "jobs": jobColumns.Download, "files": fileColumns.Download} {
+	for name, write := range map[string]func(*visit, http.ResponseWriter) error{"batches": batchColumns.Download, "batches/{id}" + retriesPath: attemptColumns.Download, "batches/{id}" + callbacksPath: callbackColumns.Download, "jobs": jobColumns.Download, "files": fileColumns.Download} {
 		all = append(all, Route{"GET " + Path + name + ".csv", c.download(write), false})
 	}
 	all = append(all, Route{"GET " + Path + "events.csv", c.download(eventsFile), false})

@@ -141,6 +141,7 @@ func some(name string) map[string]any {
 		"/v1/batches/bid0000000001": with(batch, map[string]any{"jobs": []any{job}, "jobs_total": 1234, "truncated": true, "next_step": "requeue them", "messages": []any{map[string]any{"about": "report", "channel": "mail", "state": "failed", "error": name}},
 			"callbacks": []any{map[string]any{"job_id": "jid0000000001", "host": name, "state": "failed", "attempts": 3, "error": name, "last_attempt_at": at}}}),
 		"/v1/batches/bid0000000001/callbacks": map[string]any{"items": []any{map[string]any{"job_id": "jid0000000001", "host": name, "state": "failed", "attempts": 3, "error": name, "last_attempt_at": at}}, "next": "cba"},
+		"/v1/batches/bid0000000001/retries":   map[string]any{"items": []any{retry}, "next": "cba"},
 		"/v1/batches/bid0000000001/report":    with(batch, map[string]any{"retries": []any{retry}, "retries_total": 1, "reports_made": []any{map[string]any{"report": 1, "kind": "first", "status": "failed", "reported_at": at}}}),
 		"/v1/events":                          eventsWith(name),
 		"/v1/jobs/jid0000000001": with(job, map[string]any{"file_counts": map[string]any{"files_listed": 30, "files_processed": 30}, "first_files": []any{file}, "retries": []any{retry}, "transitions": []any{
@@ -200,7 +201,7 @@ func some(name string) map[string]any {
 
 // pagesOfAll are the addresses of all pages that show something.
 func pagesOfAll() []string {
-	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "batches/bid0000000001/callbacks", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
+	return []string{Path, Path + "batches", Path + "batches/bid0000000001", Path + "batches/bid0000000001/callbacks", Path + "batches/bid0000000001/retries", Path + "jobs", Path + "jobs/jid0000000001", Path + "files", Path + "files/" + strings.Repeat("ab", 32),
 		Path + "jobs/jid0000000001/do/requeue", Path + "jobs/all?verb=requeue&state=failed", Path + "bulk", Path + "bulk/b1", Path + "failures", Path + "events", Path + "?at=7", Path + "workers", Path + "deposits", Path + "deposits/u1/do/rm", Path + "poison", Path + "compute/eid0000000001", Path + "slots/s1", Path + "directories/d1", Path + "datasets/d1", Path + "queries/qid0000000001", Path + "people/ana", Path + "objects", Path + "objects/ark:%2F1%2Fx", Path + "objects/ark:%2F1%2Fx/versions/2",
 		Path + "compute/eid0000000001/do/retry", Path + "jobs/jid0000000001/do/priority", Path + "jobs/all?verb=priority&state=failed", Path + "more", Path + "compute", Path + "directories", Path + "datasets", Path + "slots", Path + "queries", Path + "people", Path + "keys", Path + "audit", Path + "keys/abcdefgh/do/revoke", Path + "people/ana/do/disable", Path + "people/ana/do/password", Path + "people/ana/do/grant", Path + "people/ana/do/withdraw?role=reader&collections=maps", Path + "people/ana/do/key", Path + "people/ana/do/identity", Path + "people/ana/do/set", Path + "new-user", Path + "profiles", Path + "profiles/test", Path + "profiles/plain/do/set", Path + "new/profile", Path + "new/directory", Path + "new/work", Path + "new/poison-retry", Path + "datasets/d1/do/set", Path + "deposit-queues/metadata/do/limit", Path + "processors", Path + "processors/metadata-films/do/set", Path + "withdrawals", Path + "new", Path + "reports", Path + "deposits/u1", Path + "jobs/jid0000000001?at=7",
 		Path + "batches/bid0000000001?at=7", Path + "files/" + strings.Repeat("ab", 32) + "?at=7", Path + "batches/all?verb=release&state=held", Path + "files/all?verb=requeue&state=DOWNLOADING_FAILED", Path + "batches/bid0000000001/do/release", Path + "files/" + strings.Repeat("ab", 32) + "/do/requeue", Path + "queues/pending/do/pause", Path + "collections/test/do/hold",
@@ -462,7 +463,7 @@ func TestCSVOfEachList(t *testing.T) {
 	}
 	a.answers["/v1/self"] = people.Self{Name: "olga", Rights: []people.Right{{Role: access.Admin, All: true}}}
 	h := opened(t, a, access.Admin)
-	lists := []string{"batches", "jobs", "files", "failures", "bulk", "bulk/b1/items", "batches/bid0000000001/callbacks"}
+	lists := []string{"batches", "jobs", "files", "failures", "bulk", "bulk/b1/items", "batches/bid0000000001/callbacks", "batches/bid0000000001/retries"}
 	for _, f := range (&Console{}).further() {
 		lists = append(lists, f.name)
 	}
@@ -622,17 +623,24 @@ func TestManyCallbacks(t *testing.T) {
 	}
 }
 
-// TestCallbacksList: the list of the callbacks is chosen by the address, and follows the batch.
-func TestCallbacksList(t *testing.T) {
+// TestListsOfABatch: the lists of its callbacks and failed attempts are chosen by the address, and
+// follow the batch.
+func TestListsOfABatch(t *testing.T) {
 	t.Parallel()
-	a := &told{answers: some("a name")}
-	text := visited(opened(t, a, access.Operator), http.MethodGet, Path+"batches/bid0000000001/callbacks?state=failed&job=jid0000000001&since=2026-11-01&cursor=x", nil).Body.String()
-	if !slices.Contains(a.asked, "GET /v1/batches/bid0000000001/callbacks?cursor=x&job=jid0000000001&since=2026-11-01T00%3A00%3A00Z&state=failed") {
-		t.Errorf("asked %v", a.asked)
-	}
-	for _, want := range []string{`<option value="failed" selected>`, `data-follow="batch=bid0000000001"`, `rel="next"`, `href="/console/batches/bid0000000001"`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page has no %s: %s", want, text)
+	const list = "batches/bid0000000001/"
+	for query, want := range map[string][2]string{
+		"callbacks?state=failed&job=jid0000000001&since=2026-11-01&cursor=x": {"callbacks?cursor=x&job=jid0000000001&since=2026-11-01T00%3A00%3A00Z&state=failed", "failed"},
+		"retries?outcome=open&code=timeout&since=2026-11-01&cursor=x":        {"retries?code=timeout&cursor=x&outcome=open&since=2026-11-01T00%3A00%3A00Z", "open"},
+	} {
+		a := &told{answers: some("a name")}
+		text := visited(opened(t, a, access.Operator), http.MethodGet, Path+list+query, nil).Body.String()
+		if !slices.Contains(a.asked, "GET /v1/"+list+want[0]) {
+			t.Errorf("asked %v", a.asked)
+		}
+		for _, want := range []string{`<option value="` + want[1] + `" selected>`, `data-follow="batch=bid0000000001"`, `rel="next"`, `href="/console/batches/bid0000000001"`} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page has no %s: %s", want, text)
+			}
 		}
 	}
 }

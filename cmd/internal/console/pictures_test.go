@@ -18,6 +18,7 @@ const (
 var pictureOf = map[string]struct{ name, address, why string }{
 	"audit":                                  {"audit", "audit", ""},
 	"batches/{id}/callbacks":                 {"callbacks", "batches/bid0000000001/callbacks", ""},
+	"batches/{id}/retries":                   {"retries", "batches/bid0000000001/retries", ""},
 	"compute":                                {"compute", "compute", ""},
 	"compute/{id}":                           {"entry", "compute/eid0000000001", ""},
 	"datasets":                               {"datasets", "datasets", ""},

@@ -386,10 +386,23 @@ func TestTablesOfOnePage(t *testing.T) {
 		t.Errorf("asked %v", a.asked)
 	}
 	a.answers["/v1/batches/bid0000000001/report"].(map[string]any)["retries_total"] = 1001
-	if text := visited(h, http.MethodGet, batch, nil).Body.String(); !strings.Contains(text, `href="/console/reports/retries?batch=bid0000000001&amp;format=csv" aria-label="CSV of Failed attempts"`) || strings.Contains(text, "sort.failures") {
-		t.Errorf("of too many failed attempts not all are offered: %s", text)
+	text = visited(h, http.MethodGet, batch, nil).Body.String()
+	for _, want := range []string{"the first of 1,001", `href="` + batch + `/retries">Show all`, `href="` + batch + `/retries.csv" aria-label="CSV of Failed attempts"`, `href="` + batch + `/retries?sort=attempt"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page with the first of many failed attempts has no %s:\n%s", want, text)
+		}
 	}
-	for _, query := range []string{"?sort.failures=attempt", "?csv=failures"} {
+	for query, want := range map[string]string{"?sort.failures=-attempt": "?sort=-attempt", "?csv=failures": ".csv", "?csv=failures&sort.failures=reason": ".csv?sort=reason"} {
+		if w := visited(h, http.MethodGet, batch+query, nil); w.Header().Get("Location") != batch+"/retries"+want {
+			t.Errorf("%s of many: %d %v", query, w.Code, w.Header())
+		}
+	}
+	// As of a moment there is no list.
+	text = visited(h, http.MethodGet, batch+"?at=7", nil).Body.String()
+	if !strings.Contains(text, "the first of 1,001") || strings.Contains(text, "sort.failures") || strings.Contains(text, batch+"/retries") {
+		t.Errorf("the page of a moment with the first of many failed attempts: %s", text)
+	}
+	for _, query := range []string{"?at=7&sort.failures=attempt", "?at=7&csv=failures"} {
 		if w := visited(h, http.MethodGet, batch+query, nil); w.Code != http.StatusBadRequest {
 			t.Errorf("%s of too many: %d", query, w.Code)
 		}

@@ -5,8 +5,10 @@ import (
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/callbacks"
+	"github.com/accession-ingest/accession/cmd/internal/app/retries"
 	"github.com/accession-ingest/accession/cmd/internal/operation/internal/sight"
 	"github.com/accession-ingest/accession/domain"
+	"github.com/accession-ingest/accession/projections/query"
 )
 
 // BatchList chooses batches.
@@ -31,6 +33,16 @@ type BatchCallbacks struct {
 	Age
 	Job   string `query:"job" maxLength:"40" doc:"Only those about this job"`
 	State string `query:"state" maxLength:"20" enum:"pending,delivered,failed" doc:"Only in this state"`
+}
+
+// BatchRetries chooses failed attempts of the jobs of a batch.
+type BatchRetries struct {
+	BatchID
+	Page
+	Age
+	Job     string `query:"job" maxLength:"40" doc:"Only those of this job"`
+	Code    string `query:"code" maxLength:"100" doc:"Only those with a reason of this code"`
+	Outcome string `query:"outcome" maxLength:"20" enum:"open,succeeded,failed_again,deleted,abandoned" doc:"Only those of which this became"`
 }
 
 // BatchChange is a command about one batch.
@@ -77,6 +89,16 @@ func batches() []*Operation {
 			unplaced(v.Jobs)
 			return v, err
 		}),
+		get("batch.retries", "/v1/batches/{id}/retries", "List the failed attempts of the jobs of a batch, job by job", OnThing, false,
+			func(ctx context.Context, c *Call, in *BatchRetries) (app.Page[app.Retry], error) {
+				job, err := c.job(ctx, in.Job)
+				if err != nil {
+					return app.Page[app.Retry]{}, err
+				}
+				p, err := retries.List(ctx, c.App, query.RetryFilter{Batch: domain.BatchID(in.ID), Job: job, Code: domain.Code(in.Code), Outcome: in.Outcome,
+					Since: in.Since, Until: in.OlderThan, Limit: in.Limit}, app.Cursor(in.Cursor))
+				return orUnknown(ctx, c, sight.Named{Batch: in.ID}, p, err)
+			}),
 		get("batch.callbacks", "/v1/batches/{id}/callbacks", "List the callbacks about the jobs of a batch, newest first", OnThing, false,
 			func(ctx context.Context, c *Call, in *BatchCallbacks) (app.Page[app.Callback], error) {
 				job, err := c.job(ctx, in.Job)

@@ -55,6 +55,7 @@ var lackReasons = map[string]map[string]string{
 	},
 	"bulk.ls":            {"": "what it selects is a filter itself, which is shown; it lists the own actions, and all for those who may act everywhere"},
 	"batch.callbacks":    {"": isOne},
+	"batch.retries":      {"": isOne},
 	"bulk.items":         {"": isOne},
 	"object.withdrawals": {"": "they are few, and each is about an object: object.ls finds those"},
 	"object.files":       {"": isOne},

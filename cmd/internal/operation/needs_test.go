@@ -19,7 +19,7 @@ var rights = []struct {
 }{
 	{"", OnSelf, "session.begin session.end self.show upload.show query.ls query.show query.report report.ls drop.ls"},
 	{"", OnSeen, "batch.ls job.ls job.failures file.ls object.ls collection.ls dataset.ls discover.ls slot.ls profile.ls event.follow query.submit query.answer"},
-	{access.See, OnThing, "batch.show batch.report batch.callbacks job.show job.stored file.show"},
+	{access.See, OnThing, "batch.show batch.report batch.retries batch.callbacks job.show job.stored file.show"},
 	{access.See, OnObject, "object.show object.files object.manifest object.get"},
 	{access.See, OnNamed, "report.show"},
 	{access.See, OnCollection, "collection.show dataset.show discover.show slot.show"},

@@ -106,4 +106,8 @@ var seen = []Mutant{{
 	Name: "the right to see the callbacks about a batch", Why: "who may not see a batch lists what is said about its jobs, and to whom",
 	At: "cmd/internal/operation batches", Do: []Op{Arg("get", 3, "OnSeen", "batch.callbacks")},
 	Package: "cmd/internal/operation", Test: "TestNeedsOfOperations",
+}, {
+	Name: "the right to see the failed attempts of a batch", Why: "who may not see a batch lists what failed in it, and why",
+	At: "cmd/internal/operation batches", Do: []Op{Arg("get", 3, "OnSeen", "batch.retries")},
+	Package: "cmd/internal/operation", Test: "TestNeedsOfOperations",
 }}

@@ -620,16 +620,40 @@ func (q *Queries) Jobs(ctx context.Context, arg JobsParams) ([]AccessionJob, err
 }
 
 const retryHistory = `-- name: RetryHistory :many
-select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number, trace_id from report.retry_history where batch_id = $1 and kind = 'job' order by job_id, attempt limit $2
+select batch_id, job_id, attempt, file_name, payload_url, failed_in, class, code, message, worker, failed_at, resumed_at, resumed_by, resumed_to, outcome, seconds_waiting, kind, raw_file_hash, number, trace_id from report.retry_history
+where batch_id = $1 and kind = 'job' and ($2::text = '' or job_id = $2)
+    and ($3::text = '' or code = $3) and ($4::text = '' or outcome = $4)
+    and ($5::timestamptz is null or failed_at >= $5)
+    and ($6::timestamptz is null or failed_at < $6)
+    and (job_id, number) > ($7::text, $8::bigint)
+order by job_id, number limit $9
 `
 
 type RetryHistoryParams struct {
-	BatchID string `json:"batch_id"`
-	MaxRows int32  `json:"max_rows"`
+	BatchID     string     `json:"batch_id"`
+	JobID       string     `json:"job_id"`
+	Code        string     `json:"code"`
+	Outcome     string     `json:"outcome"`
+	Since       *time.Time `json:"since"`
+	Until       *time.Time `json:"until"`
+	AfterJob    string     `json:"after_job"`
+	AfterNumber int64      `json:"after_number"`
+	MaxRows     int32      `json:"max_rows"`
 }
 
+// Of its jobs, a page at a time; a number is that of the event among the job's events.
 func (q *Queries) RetryHistory(ctx context.Context, arg RetryHistoryParams) ([]ReportRetryHistory, error) {
-	rows, err := q.db.Query(ctx, retryHistory, arg.BatchID, arg.MaxRows)
+	rows, err := q.db.Query(ctx, retryHistory,
+		arg.BatchID,
+		arg.JobID,
+		arg.Code,
+		arg.Outcome,
+		arg.Since,
+		arg.Until,
+		arg.AfterJob,
+		arg.AfterNumber,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
