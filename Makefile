@@ -83,23 +83,23 @@ TABLES       := TestEvery(Row|Refusal|FaultOf)|HostileCrowdOfProcesses
 DAMAGED      := RepairsEvery|RepairsObjectEntries|TestQueriesOfURLsAreSeenNowhere
 WITHOUT_RACE := $(LARGE)|$(DYING)|$(DAMAGED)|$(TABLES)
 
-# Of the other tests a part have the race detector in each run, as its seed draws them: half
-# of the packages, and a third of the end-to-end tests. `make race` gives it to all.
+# Of the other tests a part have the race detector in each run, as its seed draws them: a third
+# of the packages, and a quarter of the end-to-end tests. `make race` gives it to all.
 E2E      := cat cmd/accession/e2e/*_test.go | sed -nE 's/^func (Test[A-Za-z0-9_]+)\(t .*/\1/p' | grep -vE '^TestSoak|$(WITHOUT_RACE)'
 PACKAGES := go list ./... | grep -vE '/cmd/accession/e2e$$|/internal/repocheck'
 
 # One seed a run, from which each test that draws its choices draws them: the reports drop
 # what tests print that pass.
 test: export ACCESSION_TEST_SEED := $(or $(ACCESSION_TEST_SEED),$(shell shuf -i 1-999999999 -n 1))
-test: setup-test ## everything that must hold, against real servers; with the race detector half of the packages and a third of the end-to-end tests
+test: setup-test ## everything that must hold, against real servers; with the race detector a third of the packages and a quarter of the end-to-end tests
 	@echo 'seed $(ACCESSION_TEST_SEED) (ACCESSION_TEST_SEED=$(ACCESSION_TEST_SEED) make test draws the same choices)'
 	@$(MAKE) --jobs=2 --output-sync=target build check-generated lint
 	@go build -o bin/testreport ./internal/repocheck/testreport
-	@failed=; raced="^($$($(E2E) | deploy/ci/drawn.sh 3 $(ACCESSION_TEST_SEED) | paste -sd '|'))$$"; \
+	@failed=; raced="^($$($(E2E) | deploy/ci/drawn.sh 4 $(ACCESSION_TEST_SEED) | paste -sd '|'))$$"; \
 	$(WITH_STACK) $(GOTEST) -vet=off -json -run '$(WITHOUT_RACE)' ./cmd/internal/answer ./cmd/internal/config ./cmd/internal/console ./cmd/internal/daemon ./cmd/internal/export ./cmd/internal/store ./eventstore/zklive ./internal/testkit/model ./projections | bin/testreport || failed=1; \
 	$(WITH_STACK) $(GOTEST) -vet=off -json -skip "$$raced" ./cmd/accession/e2e ./internal/repocheck/... | bin/testreport || failed=1; \
-	$(WITH_STACK) $(GOTEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$($(PACKAGES) | deploy/ci/drawn.sh -v 2 $(ACCESSION_TEST_SEED)) | bin/testreport || failed=1; \
-	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$($(PACKAGES) | deploy/ci/drawn.sh 2 $(ACCESSION_TEST_SEED)) | bin/testreport || failed=1; \
+	$(WITH_STACK) $(GOTEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$($(PACKAGES) | deploy/ci/drawn.sh -v 3 $(ACCESSION_TEST_SEED)) | bin/testreport || failed=1; \
+	$(WITH_STACK) env $(RACETEST) -vet=off -json -skip '$(WITHOUT_RACE)' $$($(PACKAGES) | deploy/ci/drawn.sh 3 $(ACCESSION_TEST_SEED)) | bin/testreport || failed=1; \
 	$(WITH_STACK) env $(RACETEST) -vet=off -json -run "$$raced" ./cmd/accession/e2e | bin/testreport || failed=1; \
 	test -z "$$failed"
 
