@@ -3,12 +3,14 @@ package console
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/accession-ingest/accession/cmd/internal/app"
 	"github.com/accession-ingest/accession/cmd/internal/app/problem"
@@ -30,14 +32,78 @@ type lookedAt struct {
 	answers       map[string]any // besides the usual ones, or in their place
 	refused       bool           // all that is sent
 	openID        bool           // there is a provider to sign in at
-	briefly       bool           // in each width and each theme, but not in each width in both: laid out as others are that are
+	briefly       bool           // in each width and each theme, but not in each width in both in one run: laid out as others are that are
+}
+
+// shape is how a page is looked at.
+type shape struct {
+	width int64
+	dark  bool
+}
+
+// looksAt are the looks at a page, in each width and each theme. Briefly it has one theme in each width,
+// and turned round the other.
+func looksAt(briefly, turned bool) (all []shape) {
+	for _, width := range []int64{360, 1200, 2560} {
+		for _, dark := range []bool{false, true} {
+			if !briefly || dark != (width == 1200) != turned {
+				all = append(all, shape{width, dark})
+			}
+		}
+	}
+	return all
+}
+
+// TestLooks: a page that is looked at briefly has every width and both themes in each run, and every
+// theme in every width in one of two.
+func TestLooks(t *testing.T) {
+	t.Parallel()
+	all := looksAt(false, false)
+	if len(all) != 6 {
+		t.Errorf("the looks are %v", all)
+	}
+	seen := map[shape]bool{}
+	for _, turned := range []bool{false, true} {
+		has := map[string]bool{}
+		for _, l := range looksAt(true, turned) {
+			seen[l], has[fmt.Sprint(l.width)], has[fmt.Sprint(l.dark)] = true, true, true
+		}
+		if len(has) != 5 {
+			t.Errorf("turned %t: %v", turned, has)
+		}
+	}
+	if len(seen) != len(all) {
+		t.Errorf("in two runs only these are there: %v", seen)
+	}
+}
+
+// turns returns which pages are looked at turned round in this run, as its seed draws it, nil = none is
+// looked at briefly: so it is with ACCESSION_TEST_STEPS=all.
+func turns(t *testing.T, pages []string) map[string]bool {
+	t.Helper()
+	if os.Getenv("ACCESSION_TEST_STEPS") == "all" {
+		return nil
+	}
+	n := uint64(time.Now().UnixNano())
+	if s := os.Getenv("ACCESSION_TEST_SEED"); s != "" {
+		if _, err := fmt.Sscan(s, &n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d (ACCESSION_TEST_SEED repeats it)", n)
+	r, turned := rand.New(rand.NewPCG(n, 0)), map[string]bool{}
+	for _, path := range pages {
+		turned[path] = r.IntN(2) == 0
+	}
+	return turned
 }
 
 // TestPagesInABrowser: every page in both themes and three widths, with ordinary and with hostile
 // names, for operators, for administrators, and for depositors as far as they have it, forms that were
 // refused, what has become of those that were not, lists without items, and the ways to sign in: nothing
 // is wider than the page, nothing goes wrong on it, nothing is asked of another host, and axe finds
-// nothing. A page is loaded once for all its looks, and several are looked at at once.
+// nothing. A page is loaded once for all its looks, and several are looked at at once. Those with hostile
+// names and some others have one theme in each width, of which the seed of the run draws.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	b := browser.Start(t)
@@ -58,6 +124,8 @@ func TestPagesInABrowser(t *testing.T) {
 			pages <- path
 		}
 		close(pages)
+		turned := turns(t, kind.pages)
+		kind.briefly = kind.briefly && turned != nil
 		answers := some(kind.written)
 		maps.Copy(answers, someReports(t, kind.written))
 		maps.Copy(answers, kind.answers)
@@ -75,7 +143,7 @@ func TestPagesInABrowser(t *testing.T) {
 				t.Cleanup(s.Close)
 				tab := b.Tab(t)
 				for path := range pages {
-					looked(t, tab, s.URL, path, kind)
+					looked(t, tab, s.URL, path, kind, turned[path] && pictures == "")
 				}
 			})
 		}
@@ -157,7 +225,7 @@ func sent(tab *browser.Tab, fields, answer string) {
 }
 
 // looked loads a page, and looks at it in every width and theme.
-func looked(t *testing.T, tab *browser.Tab, at, path string, kind lookedAt) {
+func looked(t *testing.T, tab *browser.Tab, at, path string, kind lookedAt, turned bool) {
 	to, fields, sends := strings.Cut(path, "#")
 	tab.Open(at + to)
 	if sends {
@@ -167,21 +235,16 @@ func looked(t *testing.T, tab *browser.Tab, at, path string, kind lookedAt) {
 		}
 		sent(tab, fields, answer)
 	}
-	for _, width := range []int64{360, 1200, 2560} {
-		for _, dark := range []bool{false, true} {
-			if kind.briefly && dark == (width == 1200) {
-				continue // both themes have the same measures
-			}
-			tab.Look(width, dark)
-			about := fmt.Sprintf("%s %s %d dark=%t", kind.name, path, width, dark)
-			tab.Sound(about, strings.TrimPrefix(at, "http://"))
-			if title := browser.Eval[string](tab, "document.title"); !strings.HasSuffix(title, " · Accession") && !slices.Contains(reportsOfAll, path) || strings.HasPrefix(title, "taken") {
-				t.Errorf("%s: the title is %q", about, title)
-			}
-			if name := pictured(kind.name, path); pictures != "" && name != "" && width == 1200 && !dark {
-				if err := os.WriteFile(filepath.Join(pictures, name+".png"), tab.Picture(), 0o600); err != nil {
-					t.Fatal(err)
-				}
+	for _, l := range looksAt(kind.briefly, turned) {
+		tab.Look(l.width, l.dark)
+		about := fmt.Sprintf("%s %s %d dark=%t", kind.name, path, l.width, l.dark)
+		tab.Sound(about, strings.TrimPrefix(at, "http://"))
+		if title := browser.Eval[string](tab, "document.title"); !strings.HasSuffix(title, " · Accession") && !slices.Contains(reportsOfAll, path) || strings.HasPrefix(title, "taken") {
+			t.Errorf("%s: the title is %q", about, title)
+		}
+		if name := pictured(kind.name, path); pictures != "" && name != "" && l.width == 1200 && !l.dark {
+			if err := os.WriteFile(filepath.Join(pictures, name+".png"), tab.Picture(), 0o600); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
