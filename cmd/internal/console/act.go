@@ -44,20 +44,9 @@ func actionsOn(v *visit, kind, id, collection string, at *app.AsOf) (all []doabl
 		return nil
 	}
 	for _, verb := range question.Actions[kind].Verbs {
-		all = append(all, doable{labelOf(kind, verb), Path + kind + "/" + url.PathEscape(id) + "/do/" + verb})
+		all = append(all, doable{question.Label(kind, verb), Path + kind + "/" + url.PathEscape(id) + "/do/" + verb})
 	}
 	return all
-}
-
-// wordsOf returns a verb as people read it: "Update report".
-func wordsOf(verb string) string {
-	words := strings.ReplaceAll(verb, "-", " ")
-	return strings.ToUpper(words[:1]) + words[1:]
-}
-
-// labelOf returns what a command about things of a kind is called.
-func labelOf(kind, verb string) string {
-	return cmp.Or(question.Of(kind, verb).Label, wordsOf(verb))
 }
 
 // act is the page of an action: what would change, and after it what has changed.
@@ -88,7 +77,7 @@ func doing(v *visit, kind string) (a act, q question.Question, err error) {
 		return a, q, problem.Of(app.NotFound, "there is no such action", "the page of the thing has those there are")
 	}
 	q = question.Of(kind, verb)
-	a = act{Verb: verb, Label: cmp.Or(q.Label, wordsOf(verb)), Unreasoned: q.Unreasoned, Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
+	a = act{Verb: verb, Label: question.Label(kind, verb), Unreasoned: q.Unreasoned, Name: id, To: v.URL.EscapedPath(), Back: Path + kind + "/" + url.PathEscape(id), Key: rand.Text()}
 	switch kind {
 	case "queues", "collections", "deposit-queues":
 		a.Back = Path + "queues"
@@ -143,7 +132,7 @@ func (c *changed) facts() []fact {
 
 // page returns the page of an action.
 func (a act) page(kind string) page {
-	p := page{Name: "act", Title: strings.TrimSpace(a.Label + " " + cell.Short(a.Name)), Where: kind, Data: a}
+	p := page{Name: "act", Title: question.Title(kind, a.Verb, cell.Short(a.Name)), Where: kind, Data: a}
 	if a.Problem != nil && !a.Asks {
 		p.Status = a.Problem.Status
 	}

@@ -67,7 +67,7 @@ func listPage[T any](v *visit, c table.Columns[T], title, where string, fields .
 	if a := question.Actions[name]; len(a.All) > 0 && l.Chosen && mayAct(v, rightOn[name]) {
 		l.To = v.URL.Path + "/all"
 		for _, verb := range a.All {
-			l.Verbs = append(l.Verbs, doable{toMany(verb), verb})
+			l.Verbs = append(l.Verbs, doable{question.LabelOfMany(name, verb), verb})
 		}
 		l.Given = slices.DeleteFunc(slices.Clone(l.Fields), func(f field) bool { return f.Value == "" })
 	}

@@ -155,7 +155,7 @@ var processorColumns = table.Columns[queues.Processor]{Operation: "processor.ls"
 
 // onProcessor is the way to an action on those processors on which it can be taken.
 func onProcessor(verb string, on func(queues.Processor) bool) table.Column[queues.Processor] {
-	label := labelOf("processors", verb)
+	label := question.Label("processors", verb)
 	return table.Col("", label, func(p queues.Processor) any {
 		if !on(p) {
 			return nil
@@ -198,7 +198,7 @@ func (f further) beginning(may func(people.Self) bool, verbs ...string) further 
 // begins are the ways to actions that are about no thing.
 func begins(verbs ...string) (all []doable) {
 	for _, verb := range verbs {
-		all = append(all, doable{labelOf(question.New, verb), Path + question.New + "/" + verb})
+		all = append(all, doable{question.Label(question.New, verb), Path + question.New + "/" + verb})
 	}
 	return all
 }

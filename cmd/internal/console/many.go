@@ -22,17 +22,18 @@ import (
 
 // many is the page of a command to all that a filter chooses: what it would be about.
 type many struct {
-	Verb, Label, Kind string // Kind is that of the things, in words
-	Where             string // what the page belongs to
-	Chosen            []fact
-	To, Back          string
-	Reason, Key       string
-	Matched           string
-	Change            *bulk.Action
-	First             table.Table
-	Problem           *problem.Problem
-	Asks              bool    // for the priority, before anything is previewed
-	Given             []field // what is sent on with it
+	Title, Kind string // Kind is that of the things, in words
+	Label       string // of the button
+	Where       string // what the page belongs to
+	Chosen      []fact
+	To, Back    string
+	Reason, Key string
+	Matched     string
+	Change      *bulk.Action
+	First       table.Table
+	Problem     *problem.Problem
+	Asks        bool    // for the priority, before anything is previewed
+	Given       []field // what is sent on with it
 }
 
 var triedColumns = table.Columns[bulk.Tried]{Title: "The first of them", None: "Nothing is chosen.", List: []table.Column[bulk.Tried]{
@@ -84,7 +85,9 @@ func chosen(v *visit, kind string) (m many, r bulk.Request, err error) {
 		}
 		m.Asks = r.Priority == nil
 	}
-	m.Verb, m.Label, m.Kind, m.To, m.Back = verb, toMany(verb), bulk.Plural(r.Kind), v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
+	m.Kind = bulk.Plural(r.Kind)
+	m.Title, m.Label = question.TitleOfMany(kind, verb, "all chosen "+m.Kind), question.TitleOfMany(kind, verb, "all of them")
+	m.To, m.Back = v.URL.RequestURI(), form.Address(Path+kind, all, "", "")
 	if m.Where = kind; !slices.Contains(ofDeposits, kind) {
 		m.Where = "more"
 	}
@@ -114,7 +117,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 				}
 			}
 			slices.SortFunc(m.Given, func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-			return page{Name: "many", Title: m.Label + " of all chosen " + m.Kind, Where: m.Where, Data: m}, nil
+			return page{Name: "many", Title: m.Title, Where: m.Where, Data: m}, nil
 		}
 		m.Key, r.Reason = rand.Text(), "preview"
 		m.Change, m.Problem, err = ask.Try[bulk.Action](v, "bulk.begin", url.Values{"dry_run": {"true"}}, r, nil)
@@ -124,7 +127,7 @@ func (*Console) previewMany(kind string) func(*visit) (page, error) {
 				m.Matched = cell.Count(*n)
 			}
 		}
-		return page{Name: "many", Title: m.Label + " all chosen " + m.Kind, Where: m.Where, Data: m}, err
+		return page{Name: "many", Title: m.Title, Where: m.Where, Data: m}, err
 	}
 }
 
@@ -149,7 +152,7 @@ func (c *Console) beginMany(kind string) http.Handler {
 			return p, err
 		}
 		m.Key = rand.Text()
-		return page{Name: "many", Title: m.Label + " all chosen " + m.Kind, Where: m.Where, Status: m.Problem.Status, Data: m}, nil
+		return page{Name: "many", Title: m.Title, Where: m.Where, Status: m.Problem.Status, Data: m}, nil
 	})
 }
 
@@ -169,14 +172,6 @@ var listOfKind = map[domain.Kind]string{domain.KindBatch: "batches", domain.Kind
 
 // ofDeposits are the lists that are no further ones.
 var ofDeposits = []string{"batches", "jobs", "files"}
-
-// toMany returns a verb as people read it, of a command to many.
-func toMany(verb string) string {
-	if verb == remove {
-		return "Remove"
-	}
-	return wordsOf(verb)
-}
 
 // kindOf returns what a list has.
 func kindOf(list string) domain.Kind {
@@ -227,11 +222,11 @@ func (*Console) bulk(v *visit) (page, error) {
 	d := bulkPage{Action: a, Bar: cell.Sum("things", cell.N("completed", a.Done), cell.N("failed", a.Refused), cell.N("in_progress", left)), Items: items}
 	d.Bar.Parts[0].Name, d.Bar.Parts[1].Name, d.Bar.Parts[2].Name = "done", "refused", "left"
 	if a.EndedAt == nil {
-		d.Can = []doable{{labelOf("bulk", "cancel"), Path + "bulk/" + url.PathEscape(id) + "/do/cancel"}}
+		d.Can = []doable{{question.Label("bulk", "cancel"), Path + "bulk/" + url.PathEscape(id) + "/do/cancel"}}
 	}
 	d.Facts = facts("Requested by", a.By, "Reason", a.Request.Reason, "Chosen", a.Matched, "Requested", a.RequestedAt, "Begun", a.BegunAt, "Ended", a.EndedAt, "Cancelled by", a.CancelledBy)
 	d.Lists = chosenBy(a.Request)
-	title := toMany(a.Request.Verb) + " " + bulk.Plural(a.Request.Kind)
+	title := question.TitleOfMany(listOfKind[a.Request.Kind], a.Request.Verb, bulk.Plural(a.Request.Kind))
 	return page{Name: "bulk", Title: title, Where: "bulk", Data: d}, nil
 }
 

@@ -123,7 +123,7 @@ func (*Console) person(v *visit) (page, error) {
 	}
 	for _, verb := range question.Actions["people"].Verbs {
 		if verb != not && verb != withdraw { // that is beside each right
-			t.Actions = append(t.Actions, doable{labelOf("people", verb), toUser(u.ID) + "/do/" + verb})
+			t.Actions = append(t.Actions, doable{question.Label("people", verb), toUser(u.ID) + "/do/" + verb})
 		}
 	}
 	password := "no"

@@ -6,6 +6,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/app/profiles"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/cmd/internal/operation"
 )
@@ -37,9 +38,9 @@ func (*Console) profile(v *visit) (page, error) {
 	t.Text = string(text)
 	t.Links = []doable{{"Deposits by it", Path + "batches?profile=" + url.QueryEscape(p.ID)}}
 	if administers(v.Self) {
-		t.Actions = []doable{{labelOf("profiles", change), toProfile(p.ID) + "/do/" + change}}
+		t.Actions = []doable{{question.Label("profiles", change), toProfile(p.ID) + "/do/" + change}}
 		if p.Source == profiles.SourceRunTime {
-			t.Actions = append(t.Actions, doable{labelOf("profiles", remove), toProfile(p.ID) + "/do/" + remove})
+			t.Actions = append(t.Actions, doable{question.Label("profiles", remove), toProfile(p.ID) + "/do/" + remove})
 		}
 		t.Links = append(t.Links, doable{"Who changed it", Path + "audit?on=" + url.QueryEscape("profile/"+p.ID)})
 	}

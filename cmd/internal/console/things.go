@@ -18,6 +18,7 @@ import (
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/ask"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/form"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 	"github.com/accession-ingest/accession/domain"
 	"github.com/accession-ingest/accession/domain/entry"
@@ -255,7 +256,7 @@ func (*Console) object(v *visit) (page, error) {
 		t.State, t.Since, t.Why = "withdrawn", &w.Since, cell.Whole(w.Reason)
 		t.Facts = append(t.Facts, facts("Withdrawal requested by", w.RequestedBy, "Approved by", w.ApprovedBy, "Content removed", w.RemovedAt)...)
 	} else if mayAct(v, o.Collection) {
-		t.Actions = []doable{{wordsOf(withdraw), toObject(o.ID) + "/do/" + withdraw}}
+		t.Actions = []doable{{question.Label("objects", withdraw), toObject(o.ID) + "/do/" + withdraw}}
 		t.Links = []doable{{"Objects whose withdrawal waits for a second user", Path + "withdrawals?state=requested"}}
 	}
 	return t.page(cmp.Or(o.Title, o.ID), "")

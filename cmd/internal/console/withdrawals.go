@@ -3,6 +3,7 @@ package console
 import (
 	"github.com/accession-ingest/accession/cmd/internal/app/withdrawal"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/cell"
+	"github.com/accession-ingest/accession/cmd/internal/console/internal/question"
 	"github.com/accession-ingest/accession/cmd/internal/console/internal/table"
 )
 
@@ -26,11 +27,11 @@ var withdrawalColumns = table.Columns[withdrawal.Withdrawal]{Operation: "object.
 
 // decides returns the ways to decide a withdrawal that was requested.
 func decides(verb string) table.Column[withdrawal.Withdrawal] {
-	return table.Col("", wordsOf(verb), func(w withdrawal.Withdrawal) any {
+	return table.Col("", question.Label("objects", verb), func(w withdrawal.Withdrawal) any {
 		if w.State != withdrawal.Requested {
 			return nil
 		}
-		return cell.To(wordsOf(verb), toObject(w.ID)+"/do/"+verb)
+		return cell.To(question.Label("objects", verb), toObject(w.ID)+"/do/"+verb)
 	})
 }
 

@@ -69,11 +69,15 @@ const New = "new"
 
 // only are the actions that ask for the reason alone, and are not called as their operation is.
 var only = map[string]Question{
-	"batches/free":   {Label: "Free its turn", Operation: "queue.free"},
-	"directories/rm": {Label: "Poll it no more"},
-	"profiles/rm":    {Label: "Remove what was set"},
-	"processors/rm":  {Label: "Remove"},
-	"bulk/cancel":    {Label: "End it now"},
+	"batches/free":    {Label: "Free its turn", Operation: "queue.free"},
+	"batches/cleanup": {Label: "Clean up"},
+	"jobs/priority":   {Label: "Change the priority"},
+	"deposits/rm":     {Label: "Remove"},
+	"directories/run": {Label: "Poll it now"},
+	"directories/rm":  {Label: "Poll it no more"},
+	"profiles/rm":     {Label: "Remove what was set"},
+	"processors/rm":   {Label: "Remove"},
+	"bulk/cancel":     {Label: "End it now"},
 }
 
 // shows are the operations that show what is so before it is changed.
