@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -32,6 +33,7 @@ type lookedAt struct {
 	answers       map[string]any // besides the usual ones, or in their place
 	refused       bool           // all that is sent
 	openID        bool           // there is a provider to sign in at
+	bare          bool           // at an address that browsers keep no session for
 	briefly       bool           // in each width and each theme, but not in each width in both in one run: laid out as others are that are
 }
 
@@ -118,6 +120,7 @@ func TestPagesInABrowser(t *testing.T) {
 		{name: "hostile-done", written: hostileName, role: access.Admin, pages: pagesOfWhatIsDone, answers: doneAnswers(hostileName), briefly: true},
 		{name: "empty", written: "Letters of 1923", role: access.Admin, pages: pagesOfNothing(), answers: nothing(), briefly: true},
 		{name: "sign-in", written: "Letters of 1923", role: access.Operator, pages: []string{Path + "sign-in", Path + "sign-in#name=ana#password wrong"}, answers: map[string]any{"/v1/sessions": problem.Of(app.Unauthenticated, "the name or the password is wrong", "")}, openID: true},
+		{name: "bare", written: "Letters of 1923", role: access.Operator, pages: []string{Path + "sign-in"}, bare: true},
 	} {
 		pages := make(chan string, len(kind.pages))
 		for _, path := range kind.pages {
@@ -139,7 +142,11 @@ func TestPagesInABrowser(t *testing.T) {
 				if kind.openID {
 					a.openID = &signsIn{}
 				}
-				s := httptest.NewServer(opened(t, a, kind.role))
+				h := opened(t, a, kind.role)
+				if kind.bare {
+					h = elsewhere(h)
+				}
+				s := httptest.NewServer(h)
 				t.Cleanup(s.Close)
 				tab := b.Tab(t)
 				for path := range pages {
@@ -224,6 +231,14 @@ func sent(tab *browser.Tab, fields, answer string) {
 	}
 }
 
+// elsewhere returns the pages as they are at the address of another machine.
+func elsewhere(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Host = "deposit.example.org"
+		h.ServeHTTP(w, r)
+	})
+}
+
 // looked loads a page, and looks at it in every width and theme.
 func looked(t *testing.T, tab *browser.Tab, at, path string, kind lookedAt, turned bool) {
 	to, fields, sends := strings.Cut(path, "#")
@@ -234,6 +249,9 @@ func looked(t *testing.T, tab *browser.Tab, at, path string, kind lookedAt, turn
 			answer = "footer"
 		}
 		sent(tab, fields, answer)
+	}
+	if bare := browser.Eval[bool](tab, `document.body.innerText.includes("has no TLS")`); bare != kind.bare {
+		t.Errorf("%s %s says that it has no TLS: %t", kind.name, path, bare)
 	}
 	for _, l := range looksAt(kind.briefly, turned) {
 		tab.Look(l.width, l.dark)

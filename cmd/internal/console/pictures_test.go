@@ -111,6 +111,7 @@ var furtherPictures = map[string]struct{ kind, address string }{
 	"key":            {"done", "people/ana/do/key#a-label one#reason because"},
 	"empty":          {"empty", "batches"},
 	"sign-in-openid": {"sign-in", "sign-in"},
+	"sign-in-bare":   {"bare", "sign-in"},
 }
 
 // pictured returns the name of the picture of an address, "" = there is none.
