@@ -55,6 +55,7 @@ type jobPage struct {
 	States       table.Table
 	Files        table.Table
 	AllFiles     string // the address of all its files, "" = they are here
+	FilesShown   int64  // how many of them are here
 	FilesBar     cell.Bar
 	Failures     table.Table
 	Steps        table.Table
@@ -101,12 +102,12 @@ func (*Console) job(v *visit) (page, error) {
 	of := url.Values{"job": {j.ID}}
 	many := j.FileCounts.FilesListed > int64(len(j.FirstFiles))
 	if many {
-		d.AllFiles = Path + "files?" + of.Encode()
+		d.AllFiles, d.FilesShown = Path+"files?"+of.Encode(), int64(len(j.FirstFiles))
 	}
 	if many && j.At == nil {
 		d.Files = filesOfJob.FirstIn(in, "files", j.FirstFiles, Path+"files", of)
 	} else if many {
-		d.Files = filesOfJob.Table(j.FirstFiles) // no list has all that there were at a moment
+		d.Files = filesOfJob.Table(j.FirstFiles) // no list has all that there were at a moment, and the page says so
 	} else {
 		d.Files = filesOfJob.In(in, "files", j.FirstFiles)
 	}
