@@ -248,7 +248,7 @@ func (l logged) batch(id string) (w looked, was bool) {
 	}
 	w.Parts, w.Sums = append(w.Parts, b.walk), append(w.Sums, saidOf(b.walk))
 	if n := len(failures); n > most {
-		w.Notes = append(w.Notes, fmt.Sprintf("These are the first of %d, in the order of their jobs; the report has all.", n))
+		w.Notes = append(w.Notes, fmt.Sprintf("These are the first of %d, in the order of their jobs.", n))
 	}
 	if n := len(rows); n > most {
 		w.Notes = append(w.Notes, fmt.Sprintf("These are the first of %d.", n))
