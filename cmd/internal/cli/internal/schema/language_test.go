@@ -273,6 +273,8 @@ var noThings = map[string]string{
 	"accession job failures":    "a group has none: its code, server, collection and profile choose its jobs",
 	"batch.callbacks":           "a callback has none: it is the one about its job",
 	"accession batch callbacks": "a callback has none: it is the one about its job",
+	"batch.retries":             "a failed attempt has none: its job and its number within the job name it",
+	"accession batch retries":   "a failed attempt has none: its job and its number within the job name it",
 	"accession file history":    "an item is a change of a file: version counts those of one file",
 }
 
