@@ -95,8 +95,8 @@ func (h *holder) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// holdsBucket gives it a bucket and returns the URL of that.
-func (h *holder) holdsBucket(t testing.TB) string {
+// serveBucket adds a bucket to the server, and returns its URL.
+func (h *holder) serveBucket(t testing.TB) string {
 	t.Helper()
 	at, err := url.Parse(bucket.Serve(t, true, "archive").URL)
 	if err != nil {
@@ -419,7 +419,7 @@ func TestHostileCrowdOfProcesses(t *testing.T) {
 			bad.lies = strings.HasSuffix(c.name, "lies")
 			at := bad.URL
 			if strings.HasPrefix(c.rocks, "storage:") {
-				at = bad.holdsBucket(t)
+				at = bad.serveBucket(t)
 			}
 			in.profileOfHostile(fetch, strings.ReplaceAll(c.rocks, "%s", at))
 			workers := 0

@@ -54,8 +54,8 @@ func TestMomentIsKept(t *testing.T) {
 	}
 }
 
-// TestOrderOfAMoment: what a page as of a moment shows the first of is ordered too, of as many as its
-// operation gives at once; where there were more, the page says how many, and has no order.
+// TestOrderOfAMoment: a table that shows the first of many as of a moment can be sorted too, up to as
+// many as its operation lists at once; where there were more, the page says how many, and sorts none.
 func TestOrderOfAMoment(t *testing.T) {
 	t.Parallel()
 	const path = "/v1/batches/bid0000000001"

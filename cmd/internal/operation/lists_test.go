@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/accession-ingest/accession/cmd/internal/app/retries"
 )
 
 // listFilters are the filters that have the same name in every list.
@@ -142,5 +144,14 @@ func TestListsTakeTheFilters(t *testing.T) {
 		if !seen[name] {
 			t.Errorf("%s is no list", name)
 		}
+	}
+}
+
+// TestOutcomesAsInTheTables: failed attempts are chosen by each outcome that the tables have of jobs.
+func TestOutcomesAsInTheTables(t *testing.T) {
+	t.Parallel()
+	field, _ := reflect.TypeFor[BatchRetries]().FieldByName("Outcome")
+	if got := field.Tag.Get("enum"); got != strings.Join(retries.Outcomes, ",") {
+		t.Errorf("the operation takes %s, the tables have %v", got, retries.Outcomes)
 	}
 }

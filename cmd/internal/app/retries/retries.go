@@ -1,5 +1,4 @@
-// Package retries lists the failed attempts of the jobs of a batch, of which there may be more than
-// of these.
+// Package retries lists the failed attempts of the jobs of a batch: there may be more of them than jobs.
 package retries
 
 import (
